@@ -1,0 +1,52 @@
+"""What a scan finds."""
+
+from typing import Literal
+
+import msgspec
+
+Severity = Literal["error", "warning", "hint"]
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One broken rule: a stable code, the provider rule behind it, the place, and what a provider would answer."""
+
+    code: str
+    rule: str
+    severity: Severity
+    message: int | None
+    block: int | None
+    call_id: str | None
+    path: str
+    text: str
+
+
+class Pair(msgspec.Struct, frozen=True):
+    """A tool call and its result, by message index and block index."""
+
+    call_id: str | None
+    call_message: int
+    call_block: int
+    result_message: int
+    result_block: int
+    misplaced: bool
+
+
+class CallPlace(msgspec.Struct, frozen=True):
+    """One unpaired call or result."""
+
+    call_id: str | None
+    message: int
+    block: int
+
+
+class IntegrityReport(msgspec.Struct, frozen=True):
+    """All findings of one transcript. `ok` means that no finding is an error."""
+
+    ok: bool
+    findings: tuple[Finding, ...]
+    pairs: tuple[Pair, ...]
+    pending: tuple[CallPlace, ...]
+    orphan_results: tuple[CallPlace, ...]
+    abandoned_calls: tuple[CallPlace, ...]
+    duplicate_call_ids: tuple[str, ...]
+    duplicate_result_ids: tuple[str, ...]

@@ -1,0 +1,21 @@
+//! The transcript kernel: read, pair, cut, compare, splice. Knows no Python, no files, no clock, no network.
+
+pub mod digests;
+pub mod errors;
+pub mod findings;
+pub mod fingerprint;
+pub mod formats;
+pub mod groups;
+pub mod identifiers;
+pub mod json;
+pub mod meter;
+pub mod pairs;
+pub mod prefix;
+pub mod rules;
+pub mod splice;
+pub mod splits;
+pub mod transcript;
+pub mod truncate;
+
+pub use errors::{ReadError, ReadErrorCode};
+pub use transcript::{Block, BlockKind, BlockView, Message, MessageView, Role, Source, Span, Transcript};

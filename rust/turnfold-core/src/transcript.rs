@@ -1,0 +1,400 @@
+//! The transcript: the caller's bytes and the columns read from them in one pass.
+//!
+//! Messages live in segments. `from_json` makes one segment; `append` adds one and shares the others; `splice` slices
+//! them. A row never owns text: it holds spans into its segment's source.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::formats::WireFormat;
+use crate::json;
+use crate::meter::CountMemo;
+
+/// Bytes that rows point into: a caller's buffer, kept alive for as long as a segment needs it.
+pub type Source = Arc<dyn AsRef<[u8]> + Send + Sync>;
+
+/// A half-open byte range in a source.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl Span {
+    /// The span's bytes in `source`.
+    pub fn of(self, source: &[u8]) -> &[u8] {
+        source.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+
+    /// Length in bytes.
+    pub fn len(self) -> usize {
+        (self.end - self.start) as usize
+    }
+
+    /// Whether the span holds no byte.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// Who speaks. `Tool` is also the legacy `function` role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Instructions.
+    System,
+    /// Instructions, in the newer spelling.
+    Developer,
+    /// The user, or whoever feeds results to the model.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result, where the format gives it a message of its own.
+    Tool,
+    /// Anything else; kept verbatim.
+    Other,
+}
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockKind {
+    /// Text for the other side to read.
+    Text,
+    /// The model asks for a tool.
+    ToolCall,
+    /// A tool's answer.
+    ToolResult,
+    /// The model's reasoning, open or sealed.
+    Reasoning,
+    /// An image, a document, a sound.
+    Media,
+    /// A kind this version does not know; kept verbatim and counted by its JSON.
+    Opaque,
+}
+
+/// What a block must stay beside when the transcript is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// Nothing beyond its own pair.
+    Free,
+    /// What comes after it.
+    Next,
+    /// Both neighbours: an unknown kind.
+    Both,
+    /// Everything before it is folded into it already: no cut at or before it.
+    Barrier,
+}
+
+/// Where in its message a block stands; with the message's index this gives its JSON path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// The message itself (a `tool` message is one result block).
+    Message,
+    /// A field that holds one value: `content`, `refusal`, `function_call`, ...
+    Field(&'static str),
+    /// An item of a list field: `content[2]`, `tool_calls[0]`.
+    Item(&'static str, u32),
+}
+
+/// How a text span is turned into the text that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TextForm {
+    /// A JSON string literal with its quotes: escapes are resolved, a lone surrogate becomes U+FFFD.
+    JsonString,
+    /// Any JSON value, counted as its bytes stand.
+    Json,
+}
+
+/// One text that the meter counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextSpan {
+    /// The literal's bytes.
+    pub span: Span,
+    /// How to read them.
+    pub form: TextForm,
+}
+
+/// One block of a message.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// The block's own JSON value: a content item, a call object, a content string with its quotes, or the message.
+    pub span: Span,
+    /// What it is.
+    pub kind: BlockKind,
+    /// What it must stay beside.
+    pub binding: Binding,
+    /// Where it stands.
+    pub place: Place,
+    /// The call's id (call and result alike), as a JSON string literal. Absent where the input has none.
+    pub call_id: Option<Span>,
+    /// The tool's name, as a JSON string literal.
+    pub name: Option<Span>,
+    /// The value a rewrite may replace by a string: the text literal, the result's `content`.
+    pub body: Option<Span>,
+    /// Rows of `Segment::texts` to count for this block.
+    pub texts: Range<u32>,
+    /// A call that the provider runs itself: its result, if any, stands in the same message.
+    pub server_side: bool,
+    /// A text block, or a result, whose text is empty or only white space.
+    pub blank: bool,
+    /// The tool reported a failure.
+    pub is_error: bool,
+    /// The block's `type` (or field name) as the input spells it, where it is `Opaque` or `Media`.
+    pub type_name: Option<Span>,
+}
+
+/// What a message's `content` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContentForm {
+    /// No such field.
+    Missing,
+    /// `null`.
+    Null,
+    /// A string; `true` when it is empty or only white space.
+    Text { blank: bool },
+    /// A list; its length.
+    List(u32),
+    /// Some other JSON value; kept as an opaque block.
+    Other,
+}
+
+/// One message.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// The message's JSON value.
+    pub span: Span,
+    /// Bytes between the previous message of this source (or the opening bracket) and this one: comma and white space.
+    pub gap: Span,
+    /// Who speaks.
+    pub role: Role,
+    /// The `role` literal as the input spells it.
+    pub role_text: Option<Span>,
+    /// The `name` field, where the format counts it.
+    pub name: Option<Span>,
+    /// What `content` is.
+    pub content: ContentForm,
+    /// Rows of `Segment::blocks`.
+    pub blocks: Range<u32>,
+}
+
+/// Messages of one source.
+#[derive(Debug)]
+pub struct Segment {
+    /// The bytes that all spans below point into.
+    pub source: SourceBytes,
+    /// One row a message.
+    pub messages: Vec<Message>,
+    /// One row a block, in message order.
+    pub blocks: Vec<Block>,
+    /// One row a counted text, in block order.
+    pub texts: Vec<TextSpan>,
+    /// Counts made so far, by encoding.
+    pub counts: CountMemo,
+}
+
+/// A source with a `Debug` that does not print it.
+#[derive(Clone)]
+pub struct SourceBytes(pub Source);
+
+impl std::fmt::Debug for SourceBytes {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SourceBytes({} bytes)", self.bytes().len())
+    }
+}
+
+impl SourceBytes {
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        (*self.0).as_ref()
+    }
+}
+
+/// Everything of a request body outside its messages.
+#[derive(Debug)]
+pub struct Head {
+    /// The body.
+    pub source: SourceBytes,
+    /// Bytes up to and including the opening bracket of the message array.
+    pub before: Span,
+    /// Bytes from the closing bracket on, with the white space before it.
+    pub after: Span,
+    /// Whether the input was a bare array of messages.
+    pub bare: bool,
+    /// The `model` literal.
+    pub model: Option<Span>,
+    /// The `system` value, where the format keeps it beside the messages.
+    pub system: Option<Span>,
+    /// The `tools` value.
+    pub tools: Option<Span>,
+    /// Whether the request turns the model's thinking on.
+    pub thinking: bool,
+    /// Texts of `system` to count.
+    pub system_texts: Vec<TextSpan>,
+}
+
+/// A request, read. Immutable; cheap to clone; safe to share between threads.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    pub(crate) format: &'static dyn WireFormat,
+    pub(crate) format_reason: Cow<'static, str>,
+    pub(crate) head: Arc<Head>,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    /// `starts[k]` is the index of the first message of segment k; one more entry than segments.
+    pub(crate) starts: Vec<u32>,
+}
+
+impl Transcript {
+    /// The wire format it was read as.
+    pub fn format(&self) -> &'static dyn WireFormat {
+        self.format
+    }
+
+    /// Why that format: the mark that decided, or that the caller named it.
+    pub fn format_reason(&self) -> &str {
+        &self.format_reason
+    }
+
+    /// Everything outside the messages.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// The segments, in order.
+    pub fn segments(&self) -> &[Arc<Segment>] {
+        &self.segments
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.starts.last().copied().unwrap_or(0) as usize
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of messages at the start that are instructions (system or developer).
+    pub fn leading(&self) -> usize {
+        self.messages().take_while(|m| matches!(m.role(), Role::System | Role::Developer)).count()
+    }
+
+    /// The message at `index`. O(log segments).
+    pub fn message(&self, index: usize) -> Option<MessageView<'_>> {
+        if index >= self.len() {
+            return None;
+        }
+        let k = self.starts.partition_point(|&s| s as usize <= index) - 1;
+        let segment = self.segments.get(k)?;
+        Some(MessageView { index, segment, row: segment.messages.get(index - self.starts[k] as usize)? })
+    }
+
+    /// All messages, in order.
+    pub fn messages(&self) -> impl Iterator<Item = MessageView<'_>> + '_ {
+        self.segments.iter().zip(&self.starts).flat_map(|(segment, &start)| {
+            segment
+                .messages
+                .iter()
+                .enumerate()
+                .map(move |(k, row)| MessageView { index: start as usize + k, segment, row })
+        })
+    }
+
+    /// The model the body names.
+    pub fn model(&self) -> Option<Cow<'_, str>> {
+        self.head.model.map(|s| json::unescape(s.of(self.head.source.bytes())))
+    }
+}
+
+/// One message with its segment.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageView<'a> {
+    /// Index in the transcript.
+    pub index: usize,
+    /// The segment it lies in.
+    pub segment: &'a Segment,
+    /// Its row.
+    pub row: &'a Message,
+}
+
+impl<'a> MessageView<'a> {
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.row.role
+    }
+
+    /// The message's own bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.row.span.of(self.segment.source.bytes())
+    }
+
+    /// Its blocks, in order.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockView<'a>> + use<'a> {
+        let (message, segment, range) = (self.index, self.segment, self.row.blocks.clone());
+        let rows = segment.blocks.get(range.start as usize..range.end as usize).unwrap_or_default();
+        rows.iter().enumerate().map(move |(index, row)| BlockView { message, index, segment, row })
+    }
+}
+
+/// One block with its segment.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockView<'a> {
+    /// Index of the message in the transcript.
+    pub message: usize,
+    /// Index of the block in its message.
+    pub index: usize,
+    /// The segment it lies in.
+    pub segment: &'a Segment,
+    /// Its row.
+    pub row: &'a Block,
+}
+
+impl<'a> BlockView<'a> {
+    /// What it is.
+    pub fn kind(&self) -> BlockKind {
+        self.row.kind
+    }
+
+    /// The call's id, escapes resolved.
+    pub fn call_id(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.call_id)
+    }
+
+    /// The tool's name, escapes resolved.
+    pub fn name(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.name)
+    }
+
+    /// The texts that are counted for it.
+    pub fn texts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        let source = self.segment.source.bytes();
+        let range = self.row.texts.start as usize..self.row.texts.end as usize;
+        self.segment.texts.get(range).unwrap_or_default().iter().map(move |t| t.read(source))
+    }
+
+    /// JSON path of the block in the message array: `messages[4].tool_calls[0]`.
+    pub fn path(&self) -> String {
+        match self.row.place {
+            Place::Message => format!("messages[{}]", self.message),
+            Place::Field(field) => format!("messages[{}].{field}", self.message),
+            Place::Item(field, k) => format!("messages[{}].{field}[{k}]", self.message),
+        }
+    }
+
+    fn literal(&self, span: Option<Span>) -> Option<Cow<'a, str>> {
+        span.map(|s| json::unescape(s.of(self.segment.source.bytes())))
+    }
+}
+
+impl TextSpan {
+    /// The text to count.
+    pub fn read(self, source: &[u8]) -> Cow<'_, str> {
+        let raw = self.span.of(source);
+        match self.form {
+            TextForm::JsonString => json::unescape(raw),
+            TextForm::Json => String::from_utf8_lossy(raw),
+        }
+    }
+}
