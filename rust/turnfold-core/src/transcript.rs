@@ -278,7 +278,9 @@ impl Transcript {
 
     /// Number of messages at the start that are instructions (system or developer).
     pub fn leading(&self) -> usize {
-        self.messages().take_while(|m| matches!(m.role(), Role::System | Role::Developer)).count()
+        self.messages()
+            .take_while(|m| matches!(m.role(), Role::System | Role::Developer))
+            .count()
     }
 
     /// The message at `index`. O(log segments).
@@ -288,17 +290,21 @@ impl Transcript {
         }
         let k = self.starts.partition_point(|&s| s as usize <= index) - 1;
         let segment = self.segments.get(k)?;
-        Some(MessageView { index, segment, row: segment.messages.get(index - self.starts[k] as usize)? })
+        Some(MessageView {
+            index,
+            segment,
+            row: segment.messages.get(index - self.starts[k] as usize)?,
+        })
     }
 
     /// All messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = MessageView<'_>> + '_ {
         self.segments.iter().zip(&self.starts).flat_map(|(segment, &start)| {
-            segment
-                .messages
-                .iter()
-                .enumerate()
-                .map(move |(k, row)| MessageView { index: start as usize + k, segment, row })
+            segment.messages.iter().enumerate().map(move |(k, row)| MessageView {
+                index: start as usize + k,
+                segment,
+                row,
+            })
         })
     }
 
@@ -333,8 +339,16 @@ impl<'a> MessageView<'a> {
     /// Its blocks, in order.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockView<'a>> + use<'a> {
         let (message, segment, range) = (self.index, self.segment, self.row.blocks.clone());
-        let rows = segment.blocks.get(range.start as usize..range.end as usize).unwrap_or_default();
-        rows.iter().enumerate().map(move |(index, row)| BlockView { message, index, segment, row })
+        let rows = segment
+            .blocks
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or_default();
+        rows.iter().enumerate().map(move |(index, row)| BlockView {
+            message,
+            index,
+            segment,
+            row,
+        })
     }
 }
 
@@ -371,7 +385,12 @@ impl<'a> BlockView<'a> {
     pub fn texts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
         let source = self.segment.source.bytes();
         let range = self.row.texts.start as usize..self.row.texts.end as usize;
-        self.segment.texts.get(range).unwrap_or_default().iter().map(move |t| t.read(source))
+        self.segment
+            .texts
+            .get(range)
+            .unwrap_or_default()
+            .iter()
+            .map(move |t| t.read(source))
     }
 
     /// JSON path of the block in the message array: `messages[4].tool_calls[0]`.
