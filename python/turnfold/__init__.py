@@ -1,0 +1,1 @@
+"""Meter and compact the transcripts of LLM agents."""

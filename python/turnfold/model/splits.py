@@ -35,7 +35,10 @@ class Blocker(msgspec.Struct, frozen=True):
 
 
 class SplitPoint(msgspec.Struct, frozen=True):
-    """A legal cut: messages `[0, index)` may go, `[index, n)` stay. `moved_by` says why it is not where it was asked."""
+    """A legal cut: messages `[0, index)` may go, `[index, n)` stay.
+
+    `moved_by` says why it is not where it was asked.
+    """
 
     index: int
     requested: int

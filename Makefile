@@ -1,0 +1,77 @@
+# make demo, make test: each makes .venv, builds the extension in release mode and runs. Nothing else is needed first.
+
+PYTHON ?= python3
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -type f -not -path '*/target/*' 2>/dev/null)
+
+export VIRTUAL_ENV := $(VENV)
+export PYO3_PYTHON := $(BIN)/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH PYTHONHOME
+
+# The one sentence that says what is missing, or nothing.
+define missing
+$(shell \
+  if ! command -v '$(PYTHON)' >/dev/null 2>&1; then \
+    echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not on the PATH: install it, or say make PYTHON=/path/to/python3."; \
+  elif ! '$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+    echo "Python 3.11 or newer is needed, and '$(PYTHON)' is older or does not run: install one, or say make PYTHON=/path/to/python3."; \
+  elif ! '$(PYTHON)' -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+    echo "'$(PYTHON)' has no venv module: install it (Debian and Ubuntu: apt-get install python3-venv)."; \
+  elif ! cargo --version >/dev/null 2>&1; then \
+    echo "A Rust toolchain is needed, and 'cargo' is not on the PATH or does not run: install Rust 1.88 or newer from https://rustup.rs."; \
+  elif ! rustc --version 2>/dev/null | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 88) }'; then \
+    echo "Rust 1.88 or newer is needed, and 'rustc' is older or does not run: say rustup update stable."; \
+  elif ! command -v cc >/dev/null 2>&1; then \
+    echo "A C linker is needed by Rust, and 'cc' is not on the PATH: install gcc or clang."; \
+  fi)
+endef
+
+.PHONY: help toolchain venv build demo test lint bench clean
+
+help:
+	@echo "make demo   compact the bundled samples and print a table"
+	@echo "make test   cargo test and pytest"
+	@echo "make lint   formatters, linters, type checker, import floors, stub"
+	@echo "make bench  benchmarks, each checking its answer"
+	@echo "make build  only the extension      make clean  remove what make made"
+
+toolchain:
+	@: $(if $(missing),$(error $(missing)))
+
+$(VENV)/.made: pyproject.toml | toolchain
+	@"$(BIN)/python" -c '' 2>/dev/null || "$(PYTHON)" -m venv --clear "$(VENV)"
+	@"$(BIN)/python" -m pip install --quiet 'maturin>=1.9,<2'
+	@touch "$@"
+
+$(VENV)/.built: $(VENV)/.made $(RUST_SOURCES) | toolchain
+	"$(BIN)/maturin" develop --release --extras dev --quiet
+	@touch "$@"
+
+venv: $(VENV)/.made
+build: $(VENV)/.built
+
+demo: build
+	@"$(BIN)/turnfold" demo
+
+test: build
+	cargo test --workspace --quiet
+	"$(BIN)/python" -m pytest -q
+
+lint: build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	"$(BIN)/ruff" check
+	"$(BIN)/ruff" format --check
+	"$(BIN)/mypy"
+	"$(BIN)/lint-imports"
+	"$(BIN)/python" -m mypy.stubtest turnfold._core
+
+bench: build
+	"$(BIN)/maturin" develop --release --extras dev,bench --quiet
+	cargo bench --workspace
+	"$(BIN)/python" -m pytest -q benches
+
+clean:
+	rm -rf "$(VENV)" target dist demo-output python/turnfold/_core*.so

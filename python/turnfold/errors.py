@@ -1,0 +1,136 @@
+"""Everything that turnfold raises: one class a code, under `TurnfoldError`.
+
+Each docstring says what happened and what to do.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import ClassVar
+
+
+class TurnfoldError(Exception):
+    """The root of the family: catch it to catch everything that turnfold raises on purpose.
+
+    `code` is stable and names the class; `text` is one sentence for a person.
+    """
+
+    code: ClassVar[str] = "turnfold"
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class InternalError(TurnfoldError):
+    """The kernel failed at something that it should have handled. Report it, with the input if you can."""
+
+    code: ClassVar[str] = "internal"
+
+
+class ArgumentError(TurnfoldError, ValueError):
+    """An argument is out of its range, such as an index past the end. Correct the call."""
+
+    code: ClassVar[str] = "argument"
+
+
+class UnknownEncodingError(ArgumentError):
+    """No encoding of that name ships with this version. Take one of the names in the message."""
+
+    code: ClassVar[str] = "unknown_encoding"
+
+
+class PlanMismatchError(TurnfoldError):
+    """A plan was applied to a transcript that it was not made for. Plan again from the transcript you hold."""
+
+    code: ClassVar[str] = "plan_mismatch"
+
+
+class ReadError(TurnfoldError):
+    """The input cannot be read as a transcript.
+
+    `offset` is the byte where reading stopped; `path` is the JSON path, or "" where none is known yet.
+    """
+
+    code: ClassVar[str] = "read"
+
+    def __init__(self, text: str, offset: int, path: str) -> None:
+        super().__init__(text)
+        self.offset = offset
+        self.path = path
+
+    def __str__(self) -> str:
+        return f"{self.text} at byte {self.offset}" + (f" ({self.path})" if self.path else "")
+
+    def __reduce__(self) -> tuple[type["ReadError"], tuple[str, int, str]]:
+        return type(self), (self.text, self.offset, self.path)
+
+
+class InvalidUtf8Error(ReadError):
+    """The bytes are not UTF-8. Send the body as UTF-8; a truncated download often ends inside a character."""
+
+    code: ClassVar[str] = "invalid_utf8"
+
+
+class InvalidJsonError(ReadError):
+    """The bytes are UTF-8 but not one JSON value. Look at `offset`; a body cut short fails at its last byte."""
+
+    code: ClassVar[str] = "invalid_json"
+
+
+class TooDeepError(ReadError):
+    """Objects and arrays nest deeper than the reader goes. No provider accepts such a body; shorten the value."""
+
+    code: ClassVar[str] = "too_deep"
+
+
+class TooLargeError(ReadError):
+    """The body is 4 GiB or larger. Split it."""
+
+    code: ClassVar[str] = "too_large"
+
+
+class NotATranscriptError(ReadError):
+    """JSON, but neither a request body with messages nor a bare array of messages. Pass one of the two."""
+
+    code: ClassVar[str] = "not_a_transcript"
+
+
+class UnknownFormatError(ReadError):
+    """No wire format fits, marks of two formats stand in one body, or `format=` names none. Name a format."""
+
+    code: ClassVar[str] = "unknown_format"
+
+
+class InvalidMessageError(ReadError):
+    """A message cannot be read as one: not an object, or without a role. `path` says which; correct it."""
+
+    code: ClassVar[str] = "invalid_message"
+
+
+ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
+    {
+        error.code: error
+        for error in (
+            InternalError,
+            ArgumentError,
+            UnknownEncodingError,
+            PlanMismatchError,
+            InvalidUtf8Error,
+            InvalidJsonError,
+            TooDeepError,
+            TooLargeError,
+            NotATranscriptError,
+            UnknownFormatError,
+            InvalidMessageError,
+        )
+    }
+)
+"""Every error that is raised, by code."""
+
+
+def from_kernel(code: str, text: str, offset: int | None, path: str | None) -> TurnfoldError:
+    """Build the exception for a fault of the kernel. The kernel calls this; nothing else needs it."""
+    error = ERRORS.get(code, InternalError)
+    if issubclass(error, ReadError):
+        return error(text, offset or 0, path or "")
+    return error(text)

@@ -1,0 +1,50 @@
+"""Guards that every test runs under: no sleeping, and no network beyond loopback."""
+
+import socket
+import time
+from typing import Any, NoReturn
+
+import pytest
+
+LOOPBACK = ("127.", "::1", "localhost")
+
+
+class ForbiddenInTestsError(AssertionError):
+    """A test slept or reached for the network."""
+
+
+def _no_sleep(seconds: float) -> NoReturn:
+    raise ForbiddenInTestsError(f"time.sleep({seconds}): wait for an event or use a virtual clock")
+
+
+def _check(address: Any) -> None:
+    if isinstance(address, tuple) and not str(address[0]).startswith(LOOPBACK):
+        raise ForbiddenInTestsError(f"network beyond loopback: {address[0]}")
+
+
+class _LoopbackSocket(socket.socket):
+    def connect(self, address: Any, /) -> None:
+        _check(address)
+        super().connect(address)
+
+    def connect_ex(self, address: Any, /) -> int:
+        _check(address)
+        return super().connect_ex(address)
+
+    def sendto(self, *arguments: Any) -> int:
+        _check(arguments[-1])
+        return super().sendto(*arguments)
+
+
+@pytest.fixture(autouse=True)
+def _guards(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolve = socket.getaddrinfo
+
+    def resolve_loopback(host: Any, *arguments: Any, **options: Any) -> Any:
+        if host is not None:
+            _check((host if isinstance(host, str) else host.decode(),))
+        return resolve(host, *arguments, **options)
+
+    monkeypatch.setattr(time, "sleep", _no_sleep)
+    monkeypatch.setattr(socket, "socket", _LoopbackSocket)
+    monkeypatch.setattr(socket, "getaddrinfo", resolve_loopback)
