@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 from turnfold.model.counts import TokenCount
+from turnfold.model.findings import Finding
 
 SkipReason = Literal[
     "under_trigger",
@@ -19,11 +20,22 @@ SkipReason = Literal[
 
 
 class Skip(msgspec.Struct, frozen=True, tag="skip"):
-    """Nothing was done, and why. `reason` is from a closed list; `text` says it in a sentence."""
+    """Nothing was done, and why. `reason` is from a closed list; `text` says it in a sentence.
+
+    - `under_trigger`: the policy's trigger did not fire;
+    - `nothing_to_compact`: all is kept by the policy, or what could go is a summary already;
+    - `no_legal_split`: no cut between the instructions and the tail leaves a valid transcript;
+    - `budget_below_floor`: the instructions and the unanswered user messages alone count more than the target;
+    - `no_reduction`: the result would not be smaller;
+    - `misses_target`: the smallest result that the policy allows would still count more than the target;
+    - `invalid_input`: a message that would be kept breaks a rule of the provider (`findings`);
+    - `invalid_output`: the result would break one (`findings`).
+    """
 
     reason: SkipReason
     text: str
     before: TokenCount
+    findings: tuple[Finding, ...] = ()
 
 
 class KeepRange(msgspec.Struct, frozen=True, tag="keep"):
@@ -34,12 +46,16 @@ class KeepRange(msgspec.Struct, frozen=True, tag="keep"):
 
 
 class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
-    """Messages `[start, stop)` are replaced by one summary message of at most `max_tokens` tokens."""
+    """Messages `[start, stop)` are replaced by one summary message that counts at most `max_tokens` tokens.
+
+    `task_max_tokens` of them are for quoting the first user message.
+    """
 
     start: int
     stop: int
     role: Literal["user", "assistant"]
     max_tokens: int
+    task_max_tokens: int
     schema: str
 
 
@@ -59,7 +75,8 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     """What to do, before anything is paid for.
 
     `tiles` cover `[0, messages)` in order, without gap or overlap. `source` is the fingerprint of the transcript that
-    the plan is for; applying it to another is refused. `tokens_at_most` bounds the result from above.
+    the plan is for; applying it to another is refused. `tokens_at_most` bounds the result from above and is at most
+    `target_tokens`. `encoding` and `pending_ids` are what the plan was made with, and the result is judged with.
     """
 
     source: str
@@ -70,3 +87,4 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     tokens_at_most: int
     target_tokens: int
     policy: str
+    pending_ids: tuple[str, ...] = ()

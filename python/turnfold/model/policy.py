@@ -4,7 +4,18 @@ from typing import Literal
 
 import msgspec
 
+from turnfold.errors import ArgumentError
 from turnfold.model.splits import Keep, KeepMessages
+
+
+class ModelWindow(msgspec.Struct, frozen=True):
+    """How many input tokens a model takes. `model` is its name; dated variants (`model-2026-01-01`) match too."""
+
+    model: str
+    window_tokens: int
+
+    def __post_init__(self) -> None:
+        _at_least("window_tokens", self.window_tokens, 1)
 
 
 class TokensOver(msgspec.Struct, frozen=True, tag="tokens_over"):
@@ -12,12 +23,26 @@ class TokensOver(msgspec.Struct, frozen=True, tag="tokens_over"):
 
     limit_tokens: int
 
+    def __post_init__(self) -> None:
+        _at_least("limit_tokens", self.limit_tokens, 0)
+
 
 class ShareOver(msgspec.Struct, frozen=True, tag="share_over"):
-    """Fires when the request fills more than `share` (0..1) of a window of `window_tokens`."""
+    """Fires when the request fills more than `share` (0..1) of the model's window.
+
+    The window is `window_tokens`, or else the entry of `windows` that names the transcript's model most closely.
+    """
 
     share: float
-    window_tokens: int
+    window_tokens: int | None = None
+    windows: tuple[ModelWindow, ...] = ()
+
+    def __post_init__(self) -> None:
+        # Written so that NaN is refused too.
+        if not 0 <= self.share <= 1:
+            raise ArgumentError(f"share must be between 0 and 1, got {self.share}")
+        if self.window_tokens is not None:
+            _at_least("window_tokens", self.window_tokens, 1)
 
 
 class OnRequest(msgspec.Struct, frozen=True, tag="on_request"):
@@ -25,9 +50,13 @@ class OnRequest(msgspec.Struct, frozen=True, tag="on_request"):
 
 
 class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
-    """Fires when one of `triggers` does."""
+    """Fires when one of `triggers` does. A share of a window that nobody knows is passed over if another can decide."""
 
-    triggers: tuple["TokensOver | ShareOver | OnRequest", ...]
+    triggers: tuple[TokensOver | ShareOver | OnRequest, ...]
+
+    def __post_init__(self) -> None:
+        if not self.triggers:
+            raise ArgumentError("any_of needs at least one trigger")
 
 
 Trigger = TokensOver | ShareOver | OnRequest | AnyOf
@@ -36,23 +65,36 @@ Trigger = TokensOver | ShareOver | OnRequest | AnyOf
 class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     """Replace everything between the leading instructions and the kept tail by one summary message.
 
-    The summary is placed after the leading instructions in `role`, or in the nearest role that the format allows.
-    It never counts more than `max_tokens`, wrapper included.
+    The tail is what `keep` names, more where a cut there is not legal. User messages that nobody has answered yet
+    always stay. The summary is placed after the leading instructions in `role`, or in the nearest role that the format
+    allows, and counts at most `max_tokens`, wrapper included, less where the target leaves less. The first user message
+    of what is replaced is quoted in it on top of that, with up to `task_max_tokens`.
     """
 
     keep: Keep = msgspec.field(default_factory=lambda: KeepMessages(4))
     role: Literal["user", "assistant"] = "user"
     max_tokens: int = 2_000
+    task_max_tokens: int = 4_000
     schema: str = "nine_sections"
+
+    def __post_init__(self) -> None:
+        _at_least("max_tokens", self.max_tokens, 0)
+        _at_least("task_max_tokens", self.task_max_tokens, 0)
 
 
 class TruncateResults(msgspec.Struct, frozen=True, tag="truncate_results"):
-    """Shorten tool results of more than `max_tokens` tokens in place: head and tail stay, a line says what went.
+    """Shorten kept tool results of more than `max_tokens` tokens in place: head and tail stay, a line says what went.
 
-    Works on what other steps keep, largest first, and stops as soon as the target is met.
+    Largest first, and only until the target is met. Where `max_tokens` each does not reach it, they are shortened
+    further, in halves, but never below `min_tokens`.
     """
 
     max_tokens: int = 1_000
+    min_tokens: int = 100
+
+    def __post_init__(self) -> None:
+        _at_least("min_tokens", self.min_tokens, 0)
+        _at_least("max_tokens", self.max_tokens, self.min_tokens)
 
 
 Step = Summarize | TruncateResults
@@ -62,10 +104,19 @@ class Policy(msgspec.Struct, frozen=True):
     """When to compact, and how.
 
     Steps run in order until the request counts at most `target_tokens`; None means that the trigger's own limit is
-    the target. `name` is the preset that built it.
+    the target, and with no limit at all that any reduction will do. `name` is the preset that built it.
     """
 
     trigger: Trigger
     steps: tuple[Step, ...]
     target_tokens: int | None = None
     name: str = "custom"
+
+    def __post_init__(self) -> None:
+        if self.target_tokens is not None:
+            _at_least("target_tokens", self.target_tokens, 0)
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if value < least:
+        raise ArgumentError(f"{name} must be at least {least}, got {value}")

@@ -1,16 +1,33 @@
-"""What a compaction hands back."""
+"""What a compaction reports beside the transcript."""
+
+from typing import Literal
 
 import msgspec
 
-from turnfold.model.counts import TokenCount
-from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan
-from turnfold.model.prefix import PrefixReport
-from turnfold.model.summary import Usage
+AttemptOutcome = Literal["used", "cut_to_cap", "empty", "longer_than_source", "failed", "deadline"]
+"""How one try of one summarizer ended.
+
+`used`; `cut_to_cap`: used, after its text was cut to the cap; `empty`: nothing but white space; `longer_than_source`:
+not shorter than what it replaces; `failed`: it raised; `deadline`: the time was up before it answered.
+"""
+
+TaskKept = Literal["message", "verbatim", "clipped", "absent"]
+"""What became of the first user message: the message itself stays, the summary quotes it whole, the summary quotes its
+head and tail, or there was none."""
+
+
+class Attempt(msgspec.Struct, frozen=True):
+    """One try of one summarizer for the hole at `start`: how it ended, and for a failure what was raised."""
+
+    method: str
+    outcome: AttemptOutcome
+    start: int
+    detail: str = ""
 
 
 class IdentifierReport(msgspec.Struct, frozen=True):
-    """Identifiers of the replaced messages: which the result still holds, which it lost, which are new in it."""
+    """Identifiers of what was replaced or shortened: which the result still holds, which it lost; and which of the
+    summary stand nowhere in the input."""
 
     kept: tuple[str, ...]
     lost: tuple[str, ...]
@@ -18,15 +35,8 @@ class IdentifierReport(msgspec.Struct, frozen=True):
 
 
 class Timings(msgspec.Struct, frozen=True):
-    """Seconds spent, by phase."""
+    """Seconds spent, by phase, on the wall clock."""
 
     plan_seconds: float
     summarize_seconds: float
     apply_seconds: float
-
-
-class Attempt(msgspec.Struct, frozen=True):
-    """One try of one summarizer: `outcome` is "used" or the named reason why the next one was asked."""
-
-    method: str
-    outcome: str

@@ -5,22 +5,22 @@ from typing import Literal
 import msgspec
 
 
-class SourceMessage(msgspec.Struct, frozen=True):
-    """One message to be summarised, as plain text parts."""
-
-    index: int
-    role: str
-    parts: tuple["SourcePart", ...]
-
-
 class SourcePart(msgspec.Struct, frozen=True):
-    """One block of it: its kind, its texts, and for calls and results the tool's name and the call's id."""
+    """One block of a message: its kind, its text, and for calls and results the tool's name and the call's id."""
 
     kind: Literal["text", "tool_call", "tool_result", "reasoning", "media", "opaque"]
     text: str
-    name: str | None
-    call_id: str | None
-    is_error: bool
+    name: str | None = None
+    call_id: str | None = None
+    is_error: bool = False
+
+
+class SourceMessage(msgspec.Struct, frozen=True):
+    """One message to be summarised, as plain text parts. `index` is its place in the transcript."""
+
+    index: int
+    role: str
+    parts: tuple[SourcePart, ...]
 
 
 class Usage(msgspec.Struct, frozen=True):
@@ -31,19 +31,38 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class SummaryRequest(msgspec.Struct, frozen=True):
-    """All of what a summary replaces, the summary it continues, and the cap on the answer."""
+    """All of what a summary replaces, the summary it continues, and the cap on the answer.
+
+    `task` is the first user message: it is quoted beside the summary whatever the summarizer writes. `previous` is the
+    text of the earlier summary, which is not among `messages`. `digests` are facts made by rule from the tool calls,
+    `identifiers` the ledger of names that the summary should carry, the latest first. The answer must not count more
+    than `max_tokens` tokens of `encoding`; `source_tokens` is what it replaces.
+    """
 
     messages: tuple[SourceMessage, ...]
+    task: str | None
     previous: str | None
+    digests: tuple["ToolDigest", ...]
     identifiers: tuple[str, ...]
     max_tokens: int
+    source_tokens: int
     encoding: str
     schema: str
 
 
+class ToolDigest(msgspec.Struct, frozen=True):
+    """What one tool call did, by rule: in one line."""
+
+    message: int
+    kind: str
+    tool: str
+    subject: str
+    text: str
+    is_error: bool
+
+
 class SummaryReply(msgspec.Struct, frozen=True):
-    """The summary's text, which summarizer wrote it, and what it cost."""
+    """The summary's text and what it cost."""
 
     text: str
-    method: str
     usage: Usage = Usage()
