@@ -39,6 +39,30 @@ class UnknownEncodingError(ArgumentError):
     code: ClassVar[str] = "unknown_encoding"
 
 
+class UnknownWindowError(ArgumentError):
+    """A policy is a share of the model's window, and nobody said how large that is. Pass `window_tokens`, or a limit."""
+
+    code: ClassVar[str] = "unknown_window"
+
+
+class UnknownSchemaError(ArgumentError):
+    """No summary schema of that name ships with this version. Take one of the names in the message."""
+
+    code: ClassVar[str] = "unknown_schema"
+
+
+class RunningLoopError(TurnfoldError, RuntimeError):
+    """A blocking call was made inside a running event loop. Await the call of the same name without `_sync`."""
+
+    code: ClassVar[str] = "running_loop"
+
+
+class NoSummaryError(TurnfoldError):
+    """No summarizer of a chain gave an acceptable reply. End the chain with one that always answers."""
+
+    code: ClassVar[str] = "no_summary"
+
+
 class PlanMismatchError(TurnfoldError):
     """A plan was applied to a transcript that it was not made for. Plan again from the transcript you hold."""
 
@@ -114,6 +138,10 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             InternalError,
             ArgumentError,
             UnknownEncodingError,
+            UnknownWindowError,
+            UnknownSchemaError,
+            RunningLoopError,
+            NoSummaryError,
             PlanMismatchError,
             InvalidUtf8Error,
             InvalidJsonError,
