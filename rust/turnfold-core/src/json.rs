@@ -1,8 +1,255 @@
-//! Byte spans of JSON values.
+//! Byte spans of JSON values, read in one pass.
+//!
+//! A [`Document`] is a tape: one node a value (and a key), in input order, each with its byte span and the index of
+//! the node after its subtree. Whoever walks it skips a subtree in O(1) and reads no byte twice.
+//!
+//! Why not a reader from a crate: `sonic-rs` 0.5.10 gives the spans, but its skip accepts `"\u12G4"` and bytes after
+//! the root, recurses, and reads a level again for each level entered: 2.5 ms for a 1 MB request of 1,800 messages,
+//! where this pass takes a fifth of that. `jiter` 0.19 refuses lone surrogates, which real transcripts hold.
+//!
+//! Accepted is what RFC 8259 accepts, with these choices where it leaves one: a byte order mark before the root is
+//! white space; lone surrogate escapes are kept; numbers have any length; of two equal keys the last one counts;
+//! containers nest at most [`MAX_DEPTH`] levels.
 
 use std::borrow::Cow;
 
-/// The text of a JSON string literal (with its quotes): escapes resolved, a lone surrogate becomes U+FFFD.
-pub fn unescape(literal: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default())
+use crate::errors::{ReadError, ReadErrorCode};
+use crate::transcript::Span;
+
+mod scan;
+mod text;
+
+pub use scan::MAX_DEPTH;
+pub use text::{escape, is_blank, unescape};
+
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `{...}`
+    Object,
+    /// `[...]`
+    Array,
+    /// `"..."`
+    String,
+    /// `-1.5e3`
+    Number,
+    /// `true`
+    True,
+    /// `false`
+    False,
+    /// `null`
+    Null,
 }
+
+/// One value or key: its bytes, and the index of the first node after its subtree. 12 bytes a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    start: u32,
+    end: u32,
+    next: u32,
+}
+
+/// A JSON text with the spans of all its values.
+#[derive(Debug)]
+pub struct Document<'a> {
+    bytes: &'a [u8],
+    nodes: Vec<Node>,
+}
+
+impl<'a> Document<'a> {
+    /// Reads `bytes`, whole. O(bytes) time, 12 bytes of memory a value or key, no recursion.
+    ///
+    /// # Errors
+    /// `too_large` for 4 GiB and more; `invalid_utf8`, `invalid_json` and `too_deep` with the offset of the first
+    /// byte that cannot stand where it does.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        if u32::try_from(bytes.len()).is_err() {
+            return Err(ReadError {
+                code: ReadErrorCode::TooLarge,
+                offset: u32::MAX as usize,
+                path: String::new(),
+                text: "the input is 4 GiB or larger".to_owned(),
+            });
+        }
+        if let Err(error) = simdutf8::compat::from_utf8(bytes) {
+            return Err(ReadError {
+                code: ReadErrorCode::InvalidUtf8,
+                offset: error.valid_up_to(),
+                path: String::new(),
+                text: "the input is not UTF-8".to_owned(),
+            });
+        }
+        Ok(Self {
+            bytes,
+            nodes: scan::scan(bytes)?,
+        })
+    }
+
+    /// The outermost value.
+    pub fn root(&self) -> Value<'_> {
+        Value {
+            bytes: self.bytes,
+            nodes: &self.nodes,
+            at: 0,
+        }
+    }
+}
+
+/// One value of a [`Document`]. Spans are relative to the document's bytes.
+#[derive(Clone, Copy)]
+pub struct Value<'d> {
+    bytes: &'d [u8],
+    nodes: &'d [Node],
+    at: u32,
+}
+
+impl std::fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&String::from_utf8_lossy(self.raw()))
+    }
+}
+
+impl<'d> Value<'d> {
+    fn node(self) -> Node {
+        self.nodes.get(self.at as usize).copied().unwrap_or(Node {
+            start: 0,
+            end: 0,
+            next: u32::MAX,
+        })
+    }
+
+    fn sibling(self, at: u32) -> Self {
+        Self { at, ..self }
+    }
+
+    /// Where the value stands, quotes and brackets included.
+    pub fn span(self) -> Span {
+        let node = self.node();
+        Span {
+            start: node.start,
+            end: node.end,
+        }
+    }
+
+    /// The value's bytes.
+    pub fn raw(self) -> &'d [u8] {
+        self.span().of(self.bytes)
+    }
+
+    /// The bytes of any span of the same document.
+    pub fn bytes_of(self, span: Span) -> &'d [u8] {
+        span.of(self.bytes)
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        match self.raw().first() {
+            Some(b'{') => Kind::Object,
+            Some(b'[') => Kind::Array,
+            Some(b'"') => Kind::String,
+            Some(b't') => Kind::True,
+            Some(b'f') => Kind::False,
+            Some(b'n') => Kind::Null,
+            _ => Kind::Number,
+        }
+    }
+
+    /// Whether it is an object.
+    pub fn is_object(self) -> bool {
+        self.kind() == Kind::Object
+    }
+
+    /// Whether it is an array.
+    pub fn is_array(self) -> bool {
+        self.kind() == Kind::Array
+    }
+
+    /// Whether it is a string.
+    pub fn is_string(self) -> bool {
+        self.kind() == Kind::String
+    }
+
+    /// Whether it is `null`.
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// The text of a string, escapes resolved; `None` for any other kind.
+    pub fn text(self) -> Option<Cow<'d, str>> {
+        self.is_string().then(|| unescape(self.raw()))
+    }
+
+    /// The bytes of a string between its quotes: borrowed where nothing is escaped. Empty for any other kind.
+    pub fn key(self) -> Cow<'d, [u8]> {
+        let raw = self.raw();
+        let inner = match raw {
+            [b'"', inner @ .., b'"'] => inner,
+            _ => return Cow::Borrowed(&[]),
+        };
+        if memchr::memchr(b'\\', inner).is_none() {
+            return Cow::Borrowed(inner);
+        }
+        Cow::Owned(unescape(raw).into_owned().into_bytes())
+    }
+
+    /// Whether it is a string with exactly this text.
+    pub fn is_text(self, text: &str) -> bool {
+        self.is_string() && *self.key() == *text.as_bytes()
+    }
+
+    /// The items of an array; nothing for any other kind.
+    pub fn items(self) -> impl Iterator<Item = Value<'d>> + use<'d> {
+        let (first, end) = self.children(Kind::Array);
+        Children {
+            of: self,
+            at: first,
+            end,
+        }
+    }
+
+    /// Keys and values of an object in input order, equal keys included; nothing for any other kind.
+    pub fn fields(self) -> impl Iterator<Item = (Value<'d>, Value<'d>)> + use<'d> {
+        let (first, end) = self.children(Kind::Object);
+        let mut children = Children {
+            of: self,
+            at: first,
+            end,
+        };
+        std::iter::from_fn(move || Some((children.next()?, children.next()?)))
+    }
+
+    /// The value of a key: of the last one where several are equal. O(fields).
+    pub fn get(self, key: &str) -> Option<Value<'d>> {
+        self.fields().filter(|(k, _)| k.is_text(key)).last().map(|(_, v)| v)
+    }
+
+    fn children(self, kind: Kind) -> (u32, u32) {
+        if self.kind() == kind {
+            (self.at + 1, self.node().next)
+        } else {
+            (0, 0)
+        }
+    }
+}
+
+struct Children<'d> {
+    of: Value<'d>,
+    at: u32,
+    end: u32,
+}
+
+impl<'d> Iterator for Children<'d> {
+    type Item = Value<'d>;
+
+    fn next(&mut self) -> Option<Value<'d>> {
+        if self.at >= self.end {
+            return None;
+        }
+        let value = self.of.sibling(self.at);
+        self.at = value.node().next;
+        Some(value)
+    }
+}
+
+#[cfg(test)]
+mod tests;

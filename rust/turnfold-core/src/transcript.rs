@@ -9,7 +9,11 @@ use std::sync::Arc;
 
 use crate::formats::WireFormat;
 use crate::json;
-use crate::meter::CountMemo;
+use crate::meter::{CountMemo, HeadMemo};
+
+mod read;
+mod segment;
+mod write;
 
 /// Bytes that rows point into: a caller's buffer, kept alive for as long as a segment needs it.
 pub type Source = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -31,7 +35,7 @@ impl Span {
 
     /// Length in bytes.
     pub fn len(self) -> usize {
-        (self.end - self.start) as usize
+        self.end.saturating_sub(self.start) as usize
     }
 
     /// Whether the span holds no byte.
@@ -105,6 +109,9 @@ pub enum TextForm {
     JsonString,
     /// Any JSON value, counted as its bytes stand.
     Json,
+    /// A JSON value that holds encoded data (an image, a sound, a document's bytes, a sealed text): counted by an
+    /// allowance, never by its letters. `BlockView::texts` leaves it out.
+    Data,
 }
 
 /// One text that the meter counts.
@@ -135,6 +142,9 @@ pub struct Block {
     pub body: Option<Span>,
     /// Rows of `Segment::texts` to count for this block.
     pub texts: Range<u32>,
+    /// Call or result of a kind that has no id: pairs by `name` and nearness (the legacy `function_call`). Its public
+    /// id is `fn:<name>`.
+    pub by_name: bool,
     /// A call that the provider runs itself: its result, if any, stands in the same message.
     pub server_side: bool,
     /// A text block, or a result, whose text is empty or only white space.
@@ -153,7 +163,10 @@ pub enum ContentForm {
     /// `null`.
     Null,
     /// A string; `true` when it is empty or only white space.
-    Text { blank: bool },
+    Text {
+        /// Empty, or only white space.
+        blank: bool,
+    },
     /// A list; its length.
     List(u32),
     /// Some other JSON value; kept as an opaque block.
@@ -232,6 +245,8 @@ pub struct Head {
     pub thinking: bool,
     /// Texts of `system` to count.
     pub system_texts: Vec<TextSpan>,
+    /// Counts made so far, by encoding.
+    pub counts: HeadMemo,
 }
 
 /// A request, read. Immutable; cheap to clone; safe to share between threads.
@@ -288,12 +303,13 @@ impl Transcript {
         if index >= self.len() {
             return None;
         }
-        let k = self.starts.partition_point(|&s| s as usize <= index) - 1;
+        let k = self.starts.partition_point(|&s| s as usize <= index).checked_sub(1)?;
         let segment = self.segments.get(k)?;
+        let first = *self.starts.get(k)? as usize;
         Some(MessageView {
             index,
             segment,
-            row: segment.messages.get(index - self.starts[k] as usize)?,
+            row: segment.messages.get(index - first)?,
         })
     }
 
@@ -390,7 +406,13 @@ impl<'a> BlockView<'a> {
             .get(range)
             .unwrap_or_default()
             .iter()
+            .filter(|t| t.form != TextForm::Data)
             .map(move |t| t.read(source))
+    }
+
+    /// The block's own bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.row.span.of(self.segment.source.bytes())
     }
 
     /// JSON path of the block in the message array: `messages[4].tool_calls[0]`.
@@ -413,7 +435,7 @@ impl TextSpan {
         let raw = self.span.of(source);
         match self.form {
             TextForm::JsonString => json::unescape(raw),
-            TextForm::Json => String::from_utf8_lossy(raw),
+            TextForm::Json | TextForm::Data => String::from_utf8_lossy(raw),
         }
     }
 }

@@ -1,1 +1,398 @@
-//! `anthropic.messages`.
+//! `anthropic.messages`: Anthropic's Messages API.
+//!
+//! Source of the shapes: the generated types of `anthropic` (Python) 2.14, its beta kinds included.
+
+use std::borrow::Cow;
+
+use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
+use crate::json::{Kind, Value, is_blank};
+
+use crate::rules::Rules;
+use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextSpan};
+
+/// The format.
+#[derive(Debug)]
+pub struct AnthropicMessages;
+
+impl WireFormat for AnthropicMessages {
+    fn name(&self) -> &'static str {
+        "anthropic.messages"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["anthropic", "messages", "claude"]
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn render_order(&self) -> &'static [Section] {
+        &[Section::Tools, Section::System, Section::Messages]
+    }
+
+    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
+        let mut best = body_mark(body);
+        for (index, message) in messages.items().enumerate() {
+            if best.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
+                break;
+            }
+            let found = message_mark(message, index);
+            if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
+                best = found;
+            }
+        }
+        best
+    }
+
+    fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {
+        let (mut role_value, mut content) = (None, None);
+        for (key, value) in message.fields() {
+            match &*key.key() {
+                b"role" => role_value = Some(value),
+                b"content" => content = Some(value),
+                _ => {}
+            }
+        }
+        let role_value = role_value.filter(|v| v.is_string());
+        let first = rows.block_mark();
+        let form = content_form(content);
+        match (content, form) {
+            (Some(text), ContentForm::Text { blank }) => {
+                let texts = rows.text_mark();
+                rows.text(Some(text));
+                let mut block = block_of(text, BlockKind::Text, Place::Field("content"));
+                block.body = Some(text.span());
+                block.blank = blank;
+                rows.block(texts, block);
+            }
+            (Some(list), ContentForm::List(_)) => {
+                for (k, item) in list.items().enumerate() {
+                    read_block(item, Place::Item("content", k as u32), rows);
+                }
+            }
+            (Some(other), ContentForm::Other) => rows.opaque(other, Place::Field("content")),
+            _ => {}
+        }
+        Message {
+            span: message.span(),
+            gap: Span::default(),
+            role: role_of(role_value),
+            role_text: role_value.map(Value::span),
+            name: None,
+            content: form,
+            blocks: first..rows.block_mark(),
+        }
+    }
+
+    fn read_head(&self, body: Value<'_>, head: &mut Head) {
+        head.tools = body.get("tools").filter(|v| !v.is_null()).map(Value::span);
+        let kind = body.get("thinking").and_then(|t| t.get("type"));
+        head.thinking = kind.is_some_and(|k| k.is_text("enabled") || k.is_text("adaptive"));
+        let Some(system) = body.get("system").filter(|v| !v.is_null()) else {
+            return;
+        };
+        head.system = Some(system.span());
+        let mut rows = Rows::default();
+        if system.is_array() {
+            for item in system.items() {
+                inner_text(item, &mut rows);
+            }
+        } else {
+            rows.text(Some(system));
+        }
+        head.system_texts = rows.texts;
+    }
+
+    fn text_message(&self, role: Role, text: &str) -> Vec<u8> {
+        // Instructions stand beside the messages in this format, so they fall back to the user's role (AM-8).
+        let role = match role {
+            Role::Assistant => "assistant",
+            Role::System | Role::Developer | Role::User | Role::Tool | Role::Other => "user",
+        };
+        plain_message(role, text)
+    }
+}
+
+#[derive(Default)]
+struct Fields<'d> {
+    kind: Option<Value<'d>>,
+    text: Option<Value<'d>>,
+    thinking: Option<Value<'d>>,
+    id: Option<Value<'d>>,
+    name: Option<Value<'d>>,
+    input: Option<Value<'d>>,
+    tool_use_id: Option<Value<'d>>,
+    content: Option<Value<'d>>,
+    source: Option<Value<'d>>,
+    title: Option<Value<'d>>,
+    context: Option<Value<'d>>,
+    is_error: bool,
+}
+
+impl<'d> Fields<'d> {
+    fn of(block: Value<'d>) -> Self {
+        let mut fields = Self::default();
+        for (key, value) in block.fields() {
+            let slot = match &*key.key() {
+                b"type" => &mut fields.kind,
+                b"text" => &mut fields.text,
+                b"thinking" => &mut fields.thinking,
+                b"id" => &mut fields.id,
+                b"name" => &mut fields.name,
+                b"input" => &mut fields.input,
+                b"tool_use_id" => &mut fields.tool_use_id,
+                b"content" => &mut fields.content,
+                b"source" => &mut fields.source,
+                b"title" => &mut fields.title,
+                b"context" => &mut fields.context,
+                b"is_error" => {
+                    fields.is_error = value.kind() == Kind::True;
+                    continue;
+                }
+                _ => continue,
+            };
+            *slot = Some(value);
+        }
+        fields
+    }
+}
+
+fn read_block(item: Value<'_>, place: Place, rows: &mut Rows) {
+    let fields = Fields::of(item);
+    let texts = rows.text_mark();
+    let kind_text = fields.kind.map(Value::key).unwrap_or_default();
+    let block = match &*kind_text {
+        b"text" => match fields.text.filter(|t| t.is_string()) {
+            Some(text) => {
+                rows.text(Some(text));
+                Block {
+                    body: Some(text.span()),
+                    blank: is_blank(text.raw()),
+                    ..block_of(item, BlockKind::Text, place)
+                }
+            }
+            None => return rows.opaque(item, place),
+        },
+        b"thinking" => {
+            rows.text(fields.thinking);
+            reasoning(item, place)
+        }
+        b"redacted_thinking" => {
+            rows.data(item);
+            reasoning(item, place)
+        }
+        b"image" | b"document" | b"search_result" | b"container_upload" => {
+            read_media(item, &fields, rows);
+            Block {
+                type_name: fields.kind.map(Value::span),
+                ..block_of(item, BlockKind::Media, place)
+            }
+        }
+        b"tool_use" => call(item, &fields, place, false, rows),
+        b"server_tool_use" | b"mcp_tool_use" => call(item, &fields, place, true, rows),
+        b"tool_result" => result(item, &fields, place, rows),
+        b"mcp_tool_result" => Block {
+            server_side: true,
+            ..result(item, &fields, place, rows)
+        },
+        b"compaction" => {
+            rows.text(fields.content);
+            Block {
+                binding: Binding::Barrier,
+                type_name: fields.kind.map(Value::span),
+                ..block_of(item, BlockKind::Opaque, place)
+            }
+        }
+        kind if kind.ends_with(b"_tool_result") => {
+            // Search hits and the like: largely sealed, so their letters say little about their tokens.
+            rows.data(item);
+            Block {
+                call_id: fields.tool_use_id.and_then(literal),
+                body: None,
+                server_side: true,
+                ..block_of(item, BlockKind::ToolResult, place)
+            }
+        }
+        _ => return rows.opaque(item, place),
+    };
+    rows.block(texts, block);
+}
+
+fn reasoning(item: Value<'_>, place: Place) -> Block {
+    Block {
+        binding: Binding::Next,
+        ..block_of(item, BlockKind::Reasoning, place)
+    }
+}
+
+fn call(item: Value<'_>, fields: &Fields<'_>, place: Place, server_side: bool, rows: &mut Rows) -> Block {
+    rows.text(fields.name);
+    rows.text(fields.input);
+    Block {
+        call_id: fields.id.and_then(literal),
+        name: fields.name.and_then(literal),
+        server_side,
+        ..block_of(item, BlockKind::ToolCall, place)
+    }
+}
+
+fn result(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Rows) -> Block {
+    let texts = rows.text_mark();
+    match fields.content {
+        Some(content) if content.is_array() => {
+            for part in content.items() {
+                inner_part(part, rows);
+            }
+        }
+        content => rows.text(content),
+    }
+    Block {
+        call_id: fields.tool_use_id.and_then(literal),
+        body: fields.content.map(Value::span),
+        blank: rows.blank_since(texts, item),
+        is_error: fields.is_error,
+        ..block_of(item, BlockKind::ToolResult, place)
+    }
+}
+
+/// A block inside a result or a document.
+fn inner_part(part: Value<'_>, rows: &mut Rows) {
+    let fields = Fields::of(part);
+    match &*fields.kind.map(Value::key).unwrap_or_default() {
+        b"text" => inner_text(part, rows),
+        b"image" | b"document" | b"search_result" | b"container_upload" => read_media(part, &fields, rows),
+        _ => rows.text(Some(part)),
+    }
+}
+
+fn inner_text(part: Value<'_>, rows: &mut Rows) {
+    let text = part.get("text").filter(|t| t.is_string());
+    rows.text(Some(text.unwrap_or(part)));
+}
+
+/// An image, a document, a search result: the texts that stand open in it; the rest as encoded data.
+fn read_media(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
+    let is_search = fields.kind.is_some_and(|k| k.is_text("search_result"));
+    rows.text(fields.title);
+    rows.text(fields.context);
+    if is_search {
+        rows.text(fields.source);
+        for part in fields.content.into_iter().flat_map(Value::items) {
+            inner_text(part, rows);
+        }
+        return;
+    }
+    let Some(source) = fields.source.filter(|s| s.is_object()) else {
+        return rows.data(item);
+    };
+    let form = source.get("type");
+    let data = source.get("data").filter(|d| d.is_string());
+    let content = source.get("content").filter(|c| !c.is_null());
+    match (data, content) {
+        (Some(text), _) if form.is_some_and(|f| f.is_text("text")) => rows.text(Some(text)),
+        (_, Some(parts)) if form.is_some_and(|f| f.is_text("content")) => {
+            if parts.is_string() {
+                rows.text(Some(parts));
+            }
+            for part in parts.items() {
+                if part.get("type").is_some_and(|k| k.is_text("text")) {
+                    inner_text(part, rows);
+                } else {
+                    rows.data(part);
+                }
+            }
+        }
+        _ => rows.data(item),
+    }
+}
+
+impl Rows {
+    /// Whether all texts since `texts` are blank. `within` is a value of the same document.
+    fn blank_since(&self, texts: u32, within: Value<'_>) -> bool {
+        let rows = self.texts.get(texts as usize..).unwrap_or_default();
+        rows.iter().all(|t: &TextSpan| match t.form {
+            crate::transcript::TextForm::JsonString => is_blank(within.bytes_of(t.span)),
+            _ => false,
+        })
+    }
+}
+
+fn mark_at(strength: Strength, at: Value<'_>, text: impl Into<Cow<'static, str>>) -> Option<Mark> {
+    Some(Mark {
+        strength,
+        text: text.into(),
+        offset: at.span().start as usize,
+    })
+}
+
+fn body_mark(body: Value<'_>) -> Option<Mark> {
+    const FIELDS: [&str; 5] = [
+        "stop_sequences",
+        "anthropic_version",
+        "anthropic_beta",
+        "top_k",
+        "context_management",
+    ];
+    let mut best: Option<Mark> = None;
+    for (key, value) in body.fields() {
+        let name = key.key();
+        let found = match &*name {
+            b"system" if !value.is_null() => mark_at(Strength::Proof, key, "the body has `system` beside the messages"),
+            b"tools" => {
+                let schema = value.items().any(|tool| tool.get("input_schema").is_some());
+                if schema {
+                    mark_at(Strength::Proof, value, "tools have `input_schema`")
+                } else {
+                    None
+                }
+            }
+            b"thinking" if value.is_object() => mark_at(Strength::Usual, key, "the body has `thinking`"),
+            b"model" => {
+                let known = memchr::memmem::find(&value.key(), b"claude").is_some();
+                if known {
+                    mark_at(Strength::Hint, value, "the model is one of Anthropic's")
+                } else {
+                    None
+                }
+            }
+            field => match FIELDS.iter().find(|f| f.as_bytes() == field) {
+                Some(f) => mark_at(Strength::Usual, key, format!("the body has `{f}`")),
+                None => None,
+            },
+        };
+        if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
+            best = found;
+        }
+    }
+    best
+}
+
+fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
+    let content = message.get("content").filter(|c| c.is_array())?;
+    let mut best: Option<Mark> = None;
+    for (k, item) in content.items().enumerate() {
+        let Some(kind) = item.get("type") else { continue };
+        let strength = match &*kind.key() {
+            b"tool_use" | b"tool_result" | b"server_tool_use" | b"redacted_thinking" | b"mcp_tool_use" => {
+                Strength::Proof
+            }
+            b"thinking" | b"search_result" | b"container_upload" | b"compaction" => Strength::Usual,
+            b"image" | b"document" if item.get("source").is_some_and(Value::is_object) => Strength::Usual,
+            other if other.ends_with(b"_tool_result") => Strength::Proof,
+            _ => continue,
+        };
+        if best.as_ref().is_none_or(|m| m.strength < strength) {
+            let kind = String::from_utf8_lossy(&kind.key()).into_owned();
+            best = mark_at(
+                strength,
+                item,
+                format!("messages[{index}].content[{k}] is of type `{kind}`"),
+            );
+        }
+    }
+    best
+}
+
+/// The demands of the format.
+pub static RULES: Rules = Rules {};

@@ -1,21 +1,189 @@
-//! Wire formats: one file each, one trait. Vendor names live here and in `meter/`.
+//! Wire formats: one file each, one trait. Vendor names live here and in `meter/envelope/`.
 
 use std::fmt;
 
+use crate::json::{Kind, Value, is_blank};
+
 use crate::rules::Rules;
-use crate::transcript::Role;
+use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextForm, TextSpan};
 
 pub mod anthropic_messages;
+mod detect;
 pub mod openai_chat;
 
-/// What the kernel needs to know of a wire format. (The reading half of the trait is added by the reader's owner.)
+pub use detect::{Mark, Strength, detect, messages_of};
+
+/// Every wire format, in the order in which detection asks them.
+pub const ALL: [&dyn WireFormat; 2] = [&openai_chat::OpenAiChat, &anthropic_messages::AnthropicMessages];
+
+/// The format with this public name or one of its aliases; letter case, `-` and `_` for `.` make no difference.
+pub fn by_name(name: &str) -> Option<&'static dyn WireFormat> {
+    let plain = name.to_ascii_lowercase().replace(['-', '_'], ".");
+    ALL.into_iter()
+        .find(|format| format.name() == plain || format.aliases().contains(&plain.as_str()))
+}
+
+/// A part of a request, as providers render and cache it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Section {
+    /// Tool definitions: `Head::tools`.
+    Tools,
+    /// Instructions beside the messages: `Head::system`.
+    System,
+    /// The messages, in order.
+    Messages,
+}
+
+/// What the kernel needs to know of a wire format.
 pub trait WireFormat: Sync + fmt::Debug {
     /// The public name: `openai.chat`.
     fn name(&self) -> &'static str;
 
+    /// Other spellings of the name, in lower case with dots.
+    fn aliases(&self) -> &'static [&'static str];
+
     /// What the provider demands of a transcript, as neutral flags.
     fn rules(&self) -> &'static Rules;
 
+    /// The order in which the provider renders the request, which is the order of its prompt cache.
+    fn render_order(&self) -> &'static [Section];
+
+    /// The strongest mark of this format in a request, if any. `body` is the whole input, `messages` its array.
+    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;
+
+    /// Reads one message, an object, into rows. Never fails: what it does not know becomes an opaque block, and a
+    /// missing `role` leaves `Message::role_text` empty. The caller sets `Message::gap`.
+    fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message;
+
+    /// Fills the spans of `head` that this format keeps beside the messages. `body` is an object.
+    fn read_head(&self, body: Value<'_>, head: &mut Head);
+
     /// A new message with one text, as JSON bytes in this format. Falls back to the nearest role the format allows.
     fn text_message(&self, role: Role, text: &str) -> Vec<u8>;
+}
+
+/// The rows that reading messages fills.
+#[derive(Debug, Default)]
+pub struct Rows {
+    /// One row a block.
+    pub blocks: Vec<Block>,
+    /// One row a counted text.
+    pub texts: Vec<TextSpan>,
+}
+
+impl Rows {
+    /// Number of blocks so far.
+    pub fn block_mark(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    /// Number of texts so far.
+    pub fn text_mark(&self) -> u32 {
+        self.texts.len() as u32
+    }
+
+    /// Adds a counted text: a string by its text, anything else by its bytes. `None` and `null` add nothing.
+    pub fn text(&mut self, value: Option<Value<'_>>) {
+        let Some(value) = value.filter(|v| !v.is_null()) else {
+            return;
+        };
+        let form = if value.is_string() {
+            TextForm::JsonString
+        } else {
+            TextForm::Json
+        };
+        self.texts.push(TextSpan {
+            span: value.span(),
+            form,
+        });
+    }
+
+    /// Adds encoded data that is counted by an allowance.
+    pub fn data(&mut self, value: Value<'_>) {
+        self.texts.push(TextSpan {
+            span: value.span(),
+            form: TextForm::Data,
+        });
+    }
+
+    /// Adds a block whose texts are those added since `texts`.
+    pub fn block(&mut self, texts: u32, block: Block) {
+        let texts = texts..self.text_mark();
+        self.blocks.push(Block { texts, ..block });
+    }
+
+    /// Adds a block of an unknown kind, counted by its JSON and bound to both neighbours.
+    pub fn opaque(&mut self, value: Value<'_>, place: Place) {
+        let texts = self.text_mark();
+        self.text(Some(value));
+        let block = Block {
+            binding: Binding::Both,
+            type_name: value.get("type").and_then(literal),
+            ..block_of(value, BlockKind::Opaque, place)
+        };
+        self.block(texts, block);
+    }
+}
+
+/// A block row with nothing but its value, kind and place.
+pub(crate) fn block_of(value: Value<'_>, kind: BlockKind, place: Place) -> Block {
+    Block {
+        span: value.span(),
+        kind,
+        binding: Binding::Free,
+        place,
+        call_id: None,
+        name: None,
+        body: None,
+        texts: 0..0,
+        by_name: false,
+        server_side: false,
+        blank: false,
+        is_error: false,
+        type_name: None,
+    }
+}
+
+/// The span of a string value, quotes included.
+pub(crate) fn literal(value: Value<'_>) -> Option<Span> {
+    value.is_string().then(|| value.span())
+}
+
+/// What a `content` value is.
+pub(crate) fn content_form(content: Option<Value<'_>>) -> ContentForm {
+    let Some(content) = content else {
+        return ContentForm::Missing;
+    };
+    match content.kind() {
+        Kind::Null => ContentForm::Null,
+        Kind::String => ContentForm::Text {
+            blank: is_blank(content.raw()),
+        },
+        Kind::Array => ContentForm::List(content.items().count() as u32),
+        _ => ContentForm::Other,
+    }
+}
+
+/// The role that a literal spells.
+pub(crate) fn role_of(role: Option<Value<'_>>) -> Role {
+    let Some(role) = role else { return Role::Other };
+    match &*role.key() {
+        b"system" => Role::System,
+        b"developer" => Role::Developer,
+        b"user" => Role::User,
+        b"assistant" => Role::Assistant,
+        b"tool" | b"function" => Role::Tool,
+        _ => Role::Other,
+    }
+}
+
+/// `{"role":...,"content":...}` with a text.
+pub(crate) fn plain_message(role: &str, text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len() + 40);
+    out.extend_from_slice(b"{\"role\":");
+    out.extend_from_slice(&crate::json::escape(role));
+    out.extend_from_slice(b",\"content\":");
+    out.extend_from_slice(&crate::json::escape(text));
+    out.push(b'}');
+    out
 }

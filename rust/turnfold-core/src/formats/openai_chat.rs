@@ -1,1 +1,423 @@
-//! `openai.chat`.
+//! `openai.chat`: OpenAI Chat Completions, and the dialects that gateways and other providers made of it.
+//!
+//! Source of the shapes: the generated types of `openai` (Python) 3.57 for the API's own fields; litellm's types for
+//! the dialect (`reasoning_content`, `thinking_blocks`, `reasoning_items`, `is_error`, `document`, `video_url`).
+
+use std::borrow::Cow;
+
+use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
+use crate::json::{Kind, Value, is_blank};
+
+use crate::rules::Rules;
+use crate::transcript::{BlockKind, ContentForm, Head, Message, Place, Role, Span};
+
+/// The format.
+#[derive(Debug)]
+pub struct OpenAiChat;
+
+/// Fields that carry a model's reasoning in dialects of the format.
+const REASONING_FIELDS: [&str; 5] = [
+    "reasoning_content",
+    "reasoning",
+    "thinking_blocks",
+    "reasoning_items",
+    "reasoning_details",
+];
+
+#[derive(Default)]
+struct Fields<'d> {
+    role: Option<Value<'d>>,
+    content: Option<Value<'d>>,
+    name: Option<Value<'d>>,
+    refusal: Option<Value<'d>>,
+    audio: Option<Value<'d>>,
+    tool_calls: Option<Value<'d>>,
+    function_call: Option<Value<'d>>,
+    tool_call_id: Option<Value<'d>>,
+    is_error: bool,
+    reasoning: [Option<Value<'d>>; REASONING_FIELDS.len()],
+}
+
+impl<'d> Fields<'d> {
+    fn of(message: Value<'d>) -> Self {
+        let mut fields = Self::default();
+        for (key, value) in message.fields() {
+            let slot = match &*key.key() {
+                b"role" => &mut fields.role,
+                b"content" => &mut fields.content,
+                b"name" => &mut fields.name,
+                b"refusal" => &mut fields.refusal,
+                b"audio" => &mut fields.audio,
+                b"tool_calls" => &mut fields.tool_calls,
+                b"function_call" => &mut fields.function_call,
+                b"tool_call_id" => &mut fields.tool_call_id,
+                b"is_error" => {
+                    fields.is_error = value.kind() == Kind::True;
+                    continue;
+                }
+                other => {
+                    let known = REASONING_FIELDS.iter().position(|f| f.as_bytes() == other);
+                    match known.and_then(|k| fields.reasoning.get_mut(k)) {
+                        Some(slot) => slot,
+                        None => continue,
+                    }
+                }
+            };
+            *slot = Some(value).filter(|v| !v.is_null() || key.is_text("content"));
+        }
+        fields
+    }
+}
+
+impl WireFormat for OpenAiChat {
+    fn name(&self) -> &'static str {
+        "openai.chat"
+    }
+
+    fn aliases(&self) -> &'static [&'static str] {
+        &["openai", "openai.chat.completions", "chat.completions", "chat"]
+    }
+
+    fn rules(&self) -> &'static Rules {
+        &RULES
+    }
+
+    fn render_order(&self) -> &'static [Section] {
+        &[Section::Tools, Section::Messages]
+    }
+
+    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
+        let mut best = body_mark(body);
+        for (index, message) in messages.items().enumerate() {
+            if best.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
+                break;
+            }
+            let found = message_mark(message, index);
+            if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
+                best = found;
+            }
+        }
+        best
+    }
+
+    fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {
+        let fields = Fields::of(message);
+        let role_value = fields.role.filter(|v| v.is_string());
+        let role = role_of(role_value);
+        let first = rows.block_mark();
+        if role == Role::Tool {
+            read_result(message, &fields, rows);
+        } else {
+            read_reasoning(&fields, rows);
+            read_content(fields.content, rows);
+            read_extras(&fields, rows);
+        }
+        read_calls(&fields, rows);
+        Message {
+            span: message.span(),
+            gap: Span::default(),
+            role,
+            role_text: role_value.map(Value::span),
+            name: fields.name.and_then(literal),
+            content: content_form(fields.content),
+            blocks: first..rows.block_mark(),
+        }
+    }
+
+    fn read_head(&self, body: Value<'_>, head: &mut Head) {
+        let tools = body.get("tools").filter(|v| !v.is_null());
+        head.tools = tools
+            .or_else(|| body.get("functions").filter(|v| !v.is_null()))
+            .map(Value::span);
+    }
+
+    fn text_message(&self, role: Role, text: &str) -> Vec<u8> {
+        let role = match role {
+            Role::System => "system",
+            Role::Developer => "developer",
+            Role::Assistant => "assistant",
+            Role::User | Role::Tool | Role::Other => "user",
+        };
+        plain_message(role, text)
+    }
+}
+
+/// A `tool` or `function` message: one result block that is the message itself.
+fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
+    let texts = rows.text_mark();
+    let mut blank = true;
+    match fields.content {
+        Some(content) if content.is_array() => {
+            for part in content.items() {
+                blank &= !result_part(part, rows);
+            }
+        }
+        Some(content) => {
+            rows.text(Some(content));
+            blank = content.is_null() || (content.is_string() && is_blank(content.raw()));
+        }
+        None => {}
+    }
+    let by_name = fields.role.is_some_and(|r| r.is_text("function"));
+    let mut block = block_of(message, BlockKind::ToolResult, Place::Message);
+    block.call_id = fields.tool_call_id.filter(|_| !by_name).and_then(literal);
+    block.name = fields.name.and_then(literal);
+    block.body = fields.content.map(Value::span);
+    block.by_name = by_name;
+    block.blank = blank;
+    block.is_error = fields.is_error;
+    rows.block(texts, block);
+}
+
+/// One part of a result's content list; whether it holds anything.
+fn result_part(part: Value<'_>, rows: &mut Rows) -> bool {
+    match part.get("text").filter(|t| t.is_string()) {
+        Some(text) => {
+            rows.text(Some(text));
+            !is_blank(text.raw())
+        }
+        None if is_media(part) => {
+            rows.data(part);
+            true
+        }
+        None => {
+            rows.text(Some(part));
+            true
+        }
+    }
+}
+
+fn read_reasoning(fields: &Fields<'_>, rows: &mut Rows) {
+    for (field, value) in REASONING_FIELDS.iter().zip(fields.reasoning) {
+        let Some(value) = value else { continue };
+        if value.is_array() {
+            for (k, item) in value.items().enumerate() {
+                let texts = rows.text_mark();
+                match item
+                    .get("thinking")
+                    .or_else(|| item.get("text"))
+                    .filter(|t| t.is_string())
+                {
+                    Some(text) => rows.text(Some(text)),
+                    None => rows.data(item),
+                }
+                let mut block = block_of(item, BlockKind::Reasoning, Place::Item(field, k as u32));
+                block.type_name = item.get("type").and_then(literal);
+                rows.block(texts, block);
+            }
+        } else {
+            let texts = rows.text_mark();
+            rows.text(Some(value));
+            let mut block = block_of(value, BlockKind::Reasoning, Place::Field(field));
+            block.blank = value.is_string() && is_blank(value.raw());
+            rows.block(texts, block);
+        }
+    }
+}
+
+fn read_content(content: Option<Value<'_>>, rows: &mut Rows) {
+    let Some(content) = content else { return };
+    match content_form(Some(content)) {
+        ContentForm::Missing | ContentForm::Null => {}
+        ContentForm::Text { .. } => text_block(content, content, Place::Field("content"), rows),
+        ContentForm::List(_) => {
+            for (k, part) in content.items().enumerate() {
+                read_part(part, Place::Item("content", k as u32), rows);
+            }
+        }
+        ContentForm::Other => rows.opaque(content, Place::Field("content")),
+    }
+}
+
+fn text_block(value: Value<'_>, text: Value<'_>, place: Place, rows: &mut Rows) {
+    let texts = rows.text_mark();
+    rows.text(Some(text));
+    let mut block = block_of(value, BlockKind::Text, place);
+    block.body = Some(text.span());
+    block.blank = is_blank(text.raw());
+    rows.block(texts, block);
+}
+
+fn read_part(part: Value<'_>, place: Place, rows: &mut Rows) {
+    let kind = part.get("type");
+    let is = |name: &str| kind.is_some_and(|k| k.is_text(name));
+    let text_field = if is("refusal") { "refusal" } else { "text" };
+    match part.get(text_field).filter(|t| t.is_string()) {
+        Some(text) if is("text") || is("refusal") => text_block(part, text, place, rows),
+        _ if is_media(part) => {
+            let texts = rows.text_mark();
+            rows.data(part);
+            let mut block = block_of(part, BlockKind::Media, place);
+            block.type_name = kind.and_then(literal);
+            rows.block(texts, block);
+        }
+        _ => rows.opaque(part, place),
+    }
+}
+
+fn is_media(part: Value<'_>) -> bool {
+    let kinds = [
+        "image_url",
+        "input_audio",
+        "file",
+        "video_url",
+        "document",
+        "image",
+        "audio_url",
+    ];
+    part.get("type")
+        .is_some_and(|kind| kinds.iter().any(|k| kind.is_text(k)))
+}
+
+fn read_extras(fields: &Fields<'_>, rows: &mut Rows) {
+    if let Some(refusal) = fields.refusal {
+        if refusal.is_string() {
+            text_block(refusal, refusal, Place::Field("refusal"), rows);
+        } else {
+            rows.opaque(refusal, Place::Field("refusal"));
+        }
+    }
+    if let Some(audio) = fields.audio {
+        let texts = rows.text_mark();
+        rows.data(audio);
+        rows.block(texts, block_of(audio, BlockKind::Media, Place::Field("audio")));
+    }
+}
+
+fn read_calls(fields: &Fields<'_>, rows: &mut Rows) {
+    if let Some(calls) = fields.tool_calls {
+        if calls.is_array() {
+            for (k, call) in calls.items().enumerate() {
+                read_call(call, Place::Item("tool_calls", k as u32), rows);
+            }
+        } else {
+            rows.opaque(calls, Place::Field("tool_calls"));
+        }
+    }
+    if let Some(call) = fields.function_call {
+        if call.is_object() {
+            let texts = rows.text_mark();
+            let name = call.get("name");
+            rows.text(name);
+            rows.text(call.get("arguments"));
+            let mut block = block_of(call, BlockKind::ToolCall, Place::Field("function_call"));
+            block.name = name.and_then(literal);
+            block.by_name = true;
+            rows.block(texts, block);
+        } else {
+            rows.opaque(call, Place::Field("function_call"));
+        }
+    }
+}
+
+/// A call: `function{name,arguments}`, `custom{name,input}`, or a dialect's flat `name` and `arguments`.
+fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
+    if !call.is_object() {
+        rows.opaque(call, place);
+        return;
+    }
+    let texts = rows.text_mark();
+    let inner = |field: &str| call.get(field).filter(|v| v.is_object());
+    let called = inner("function").or_else(|| inner("custom")).unwrap_or(call);
+    let name = called.get("name");
+    rows.text(name);
+    rows.text(called.get("arguments").or_else(|| called.get("input")));
+    let mut block = block_of(call, BlockKind::ToolCall, place);
+    block.call_id = call.get("id").and_then(literal);
+    block.name = name.and_then(literal);
+    rows.block(texts, block);
+}
+
+fn mark_at(strength: Strength, at: Value<'_>, text: impl Into<Cow<'static, str>>) -> Mark {
+    Mark {
+        strength,
+        text: text.into(),
+        offset: at.span().start as usize,
+    }
+}
+
+fn body_mark(body: Value<'_>) -> Option<Mark> {
+    const FIELDS: [&str; 12] = [
+        "max_completion_tokens",
+        "response_format",
+        "functions",
+        "function_call",
+        "parallel_tool_calls",
+        "reasoning_effort",
+        "frequency_penalty",
+        "presence_penalty",
+        "logit_bias",
+        "logprobs",
+        "stream_options",
+        "seed",
+    ];
+    const MODELS: [&[u8]; 6] = [b"gpt-", b"chatgpt-", b"o1", b"o3", b"o4", b"openai/"];
+    let mut best: Option<Mark> = None;
+    for (key, value) in body.fields() {
+        let name = key.key();
+        let found = match &*name {
+            b"tools" => {
+                let wrapped = value
+                    .items()
+                    .any(|tool| tool.get("function").is_some_and(Value::is_object));
+                wrapped.then(|| mark_at(Strength::Proof, value, "tools are wrapped in `function`"))
+            }
+            b"model" => {
+                let known = MODELS.iter().any(|m| value.key().starts_with(m));
+                known.then(|| mark_at(Strength::Hint, value, "the model is one of OpenAI's"))
+            }
+            field => FIELDS
+                .iter()
+                .find(|f| f.as_bytes() == field)
+                .map(|f| mark_at(Strength::Usual, key, format!("the body has `{f}`"))),
+        };
+        if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
+            best = found;
+        }
+    }
+    best
+}
+
+fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
+    const PARTS: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
+    let mut best: Option<Mark> = None;
+    for (key, value) in message.fields() {
+        let name = key.key();
+        let found = match &*name {
+            b"role" => match &*value.key() {
+                role @ (b"tool" | b"function") => {
+                    let role = String::from_utf8_lossy(role);
+                    let text = format!("messages[{index}] has the role `{role}`");
+                    Some(mark_at(Strength::Proof, value, text))
+                }
+                b"developer" => {
+                    let text = format!("messages[{index}] has the role `developer`");
+                    Some(mark_at(Strength::Usual, value, text))
+                }
+                b"system" => {
+                    let text = format!("messages[{index}] has the role `system`");
+                    Some(mark_at(Strength::Hint, value, text))
+                }
+                _ => None,
+            },
+            b"tool_calls" | b"function_call" if !value.is_null() => {
+                let text = format!("messages[{index}] has `{}`", String::from_utf8_lossy(&name));
+                Some(mark_at(Strength::Proof, key, text))
+            }
+            b"content" => value.items().enumerate().find_map(|(k, part)| {
+                let kind = part.get("type")?;
+                let known = PARTS.iter().find(|p| kind.is_text(p))?;
+                let text = format!("messages[{index}].content[{k}] is of type `{known}`");
+                Some(mark_at(Strength::Usual, part, text))
+            }),
+            _ => None,
+        };
+        if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
+            best = found;
+        }
+    }
+    best
+}
+
+/// The demands of the format.
+pub static RULES: Rules = Rules {};

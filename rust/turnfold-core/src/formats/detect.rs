@@ -1,0 +1,180 @@
+//! Which wire format a request is in, and why.
+
+use std::borrow::Cow;
+
+use super::{ALL, WireFormat};
+use crate::errors::{ReadError, ReadErrorCode};
+use crate::json::Value;
+
+/// How much a mark proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Strength {
+    /// Seen more often in this format than in others.
+    Hint,
+    /// Belongs to this format; gateways pass it through in others too.
+    Usual,
+    /// Exists in this format only.
+    Proof,
+}
+
+/// Something in a request that speaks for a format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// How much it proves.
+    pub strength: Strength,
+    /// What was seen and where: `messages[2] has tool_calls`.
+    pub text: Cow<'static, str>,
+    /// Byte offset of it.
+    pub offset: usize,
+}
+
+/// Fields that hold the conversation in formats that this version does not read.
+const OTHER_BODIES: [(&str, &str); 7] = [
+    ("input", "OpenAI Responses"),
+    ("contents", "Gemini generateContent"),
+    ("conversations", "ShareGPT"),
+    ("conversation", "a conversation export"),
+    ("steps", "an agent trajectory"),
+    ("trajectory", "an agent trajectory"),
+    ("prompt", "a text completion"),
+];
+
+/// The message array of a body, or the bare array itself.
+///
+/// # Errors
+/// `unknown_format` where the body holds the conversation in a field of another format; `not_a_transcript` otherwise.
+pub fn messages_of(root: Value<'_>) -> Result<Value<'_>, ReadError> {
+    if root.is_array() {
+        return Ok(root);
+    }
+    let wrong = |code, at: Value<'_>, path: &str, text: String| {
+        Err(ReadError {
+            code,
+            offset: at.span().start as usize,
+            path: path.to_owned(),
+            text,
+        })
+    };
+    if !root.is_object() {
+        let text = "neither a request body nor an array of messages".to_owned();
+        return wrong(ReadErrorCode::NotATranscript, root, "", text);
+    }
+    match root.get("messages") {
+        Some(messages) if messages.is_array() => return Ok(messages),
+        Some(messages) => {
+            let text = "`messages` is not an array".to_owned();
+            return wrong(ReadErrorCode::NotATranscript, messages, "messages", text);
+        }
+        None => {}
+    }
+    for (field, owner) in OTHER_BODIES {
+        if let Some(value) = root.get(field) {
+            let text =
+                format!("no `messages`, but `{field}`: this looks like {owner}, which this version does not read");
+            return wrong(ReadErrorCode::UnknownFormat, value, field, text);
+        }
+    }
+    let text = "the body has no `messages`".to_owned();
+    wrong(ReadErrorCode::NotATranscript, root, "", text)
+}
+
+/// The format of a request, with the reason. O(messages + blocks).
+///
+/// # Errors
+/// `unknown_format` where equally strong marks speak for two formats, or a mark speaks for one that is not read here.
+pub fn detect(body: Value<'_>, messages: Value<'_>) -> Result<(&'static dyn WireFormat, Cow<'static, str>), ReadError> {
+    let mut best: Option<(&'static dyn WireFormat, Mark)> = None;
+    let mut rival: Option<(&'static dyn WireFormat, Mark)> = None;
+    for format in ALL {
+        let Some(mark) = format.mark(body, messages) else {
+            continue;
+        };
+        match &best {
+            Some((_, found)) if found.strength > mark.strength => {}
+            Some((_, found)) if found.strength == mark.strength => rival = Some((format, mark)),
+            _ => {
+                rival = None;
+                best = Some((format, mark));
+            }
+        }
+    }
+    if best.as_ref().is_none_or(|(_, mark)| mark.strength < Strength::Proof)
+        && let Some(error) = foreign(messages)
+    {
+        return Err(error);
+    }
+    match (best, rival) {
+        (Some((format, mark)), None) => Ok((format, mark.text)),
+        (Some((a, mark)), Some((b, other))) if mark.strength > Strength::Hint => Err(ReadError {
+            code: ReadErrorCode::UnknownFormat,
+            offset: mark.offset.max(other.offset),
+            path: String::new(),
+            text: format!(
+                "marks of two formats: {} ({}) and {} ({}); name the format",
+                mark.text,
+                a.name(),
+                other.text,
+                b.name()
+            ),
+        }),
+        _ => Ok((
+            &super::openai_chat::OpenAiChat,
+            Cow::Borrowed("nothing in it belongs to one format only; plain messages are read as openai.chat"),
+        )),
+    }
+}
+
+/// A message that belongs to a format which is not read here.
+fn foreign(messages: Value<'_>) -> Option<ReadError> {
+    const BLOCK_KEYS: [&str; 5] = [
+        "toolUse",
+        "toolResult",
+        "reasoningContent",
+        "cachePoint",
+        "guardContent",
+    ];
+    let unknown = |at: Value<'_>, path: String, text: String| {
+        Some(ReadError {
+            code: ReadErrorCode::UnknownFormat,
+            offset: at.span().start as usize,
+            path,
+            text: format!("{text}, which this version does not read"),
+        })
+    };
+    for (index, message) in messages.items().enumerate() {
+        if !message.is_object() {
+            continue;
+        }
+        let (mut role, mut content, mut other) = (false, None, None);
+        for (key, value) in message.fields() {
+            match &*key.key() {
+                b"role" => role = true,
+                b"content" => content = Some(value),
+                b"parts" => other = Some((value, "parts", "Gemini")),
+                b"from" => other = Some((value, "from", "ShareGPT")),
+                b"call_id" => other = Some((value, "call_id", "OpenAI Responses items")),
+                _ => {}
+            }
+        }
+        if let Some((value, field, owner)) = other
+            && (content.is_none() || !role)
+        {
+            let path = format!("messages[{index}].{field}");
+            return unknown(value, path, format!("a message with `{field}` looks like {owner}"));
+        }
+        for (k, part) in content.into_iter().flat_map(Value::items).enumerate() {
+            let Some((key, _)) = part.fields().find(|(key, _)| BLOCK_KEYS.iter().any(|b| key.is_text(b))) else {
+                continue;
+            };
+            if part.get("type").is_none() {
+                let path = format!("messages[{index}].content[{k}]");
+                let text = format!(
+                    "a content part with {} looks like Bedrock Converse",
+                    String::from_utf8_lossy(key.raw())
+                );
+                return unknown(part, path, text);
+            }
+        }
+    }
+    None
+}

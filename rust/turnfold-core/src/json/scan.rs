@@ -1,0 +1,239 @@
+//! The one pass over the bytes: grammar, spans, nesting.
+
+use super::Node;
+use crate::errors::{ReadError, ReadErrorCode};
+
+/// How deep objects and arrays may nest. Providers and Python's `json` give up in the same order of magnitude.
+pub const MAX_DEPTH: usize = 512;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// What may come next.
+#[derive(Clone, Copy)]
+enum Expect {
+    Value,
+    ItemOrEnd,
+    KeyOrEnd,
+    Key,
+    CommaOrEnd,
+}
+
+/// The tape of one JSON text. `bytes` are UTF-8 and shorter than 4 GiB.
+pub(super) fn scan(bytes: &[u8]) -> Result<Vec<Node>, ReadError> {
+    let mut nodes: Vec<Node> = Vec::with_capacity(bytes.len() / 64 + 8);
+    let mut open: Vec<(u32, u8)> = Vec::new();
+    let mut pos = if bytes.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
+    let mut expect = Expect::Value;
+    loop {
+        pos = skip_white(bytes, pos);
+        let Some(&byte) = bytes.get(pos) else {
+            return Err(invalid(pos, "the JSON ends in the middle of a value"));
+        };
+        match (expect, byte) {
+            (Expect::Value | Expect::ItemOrEnd, b'{' | b'[') => {
+                if open.len() == MAX_DEPTH {
+                    return Err(ReadError {
+                        code: ReadErrorCode::TooDeep,
+                        offset: pos,
+                        path: String::new(),
+                        text: format!("objects and arrays nest deeper than {MAX_DEPTH} levels"),
+                    });
+                }
+                open.push((nodes.len() as u32, byte));
+                push(&mut nodes, pos, pos);
+                pos += 1;
+                expect = if byte == b'{' {
+                    Expect::KeyOrEnd
+                } else {
+                    Expect::ItemOrEnd
+                };
+                continue;
+            }
+            (Expect::ItemOrEnd | Expect::CommaOrEnd, b']') | (Expect::KeyOrEnd | Expect::CommaOrEnd, b'}')
+                if open.last().is_some_and(|&(_, bracket)| bracket == byte - 2) =>
+            {
+                pos += 1;
+                let next = nodes.len() as u32;
+                if let Some(node) = open.pop().and_then(|(at, _)| nodes.get_mut(at as usize)) {
+                    node.end = pos as u32;
+                    node.next = next;
+                }
+            }
+            (Expect::CommaOrEnd, b',') => {
+                pos += 1;
+                expect = match open.last() {
+                    Some((_, b'{')) => Expect::Key,
+                    _ => Expect::Value,
+                };
+                continue;
+            }
+            (Expect::Key | Expect::KeyOrEnd, b'"') => {
+                let end = string(bytes, pos)?;
+                push(&mut nodes, pos, end);
+                pos = skip_white(bytes, end);
+                if bytes.get(pos) != Some(&b':') {
+                    return Err(invalid(pos, "a colon is missing after a key"));
+                }
+                pos += 1;
+                expect = Expect::Value;
+                continue;
+            }
+            (Expect::Value | Expect::ItemOrEnd, _) => {
+                let end = match byte {
+                    b'"' => string(bytes, pos)?,
+                    b'-' | b'0'..=b'9' => number(bytes, pos)?,
+                    b't' => literal(bytes, pos, b"true")?,
+                    b'f' => literal(bytes, pos, b"false")?,
+                    b'n' => literal(bytes, pos, b"null")?,
+                    _ => return Err(invalid(pos, "a JSON value is missing")),
+                };
+                push(&mut nodes, pos, end);
+                pos = end;
+            }
+            (Expect::Key | Expect::KeyOrEnd, _) => return Err(invalid(pos, "a key in quotes is missing")),
+            (Expect::CommaOrEnd, _) => return Err(invalid(pos, "a comma or a closing bracket is missing")),
+        }
+        if open.is_empty() {
+            break;
+        }
+        expect = Expect::CommaOrEnd;
+    }
+    pos = skip_white(bytes, pos);
+    if pos < bytes.len() {
+        return Err(invalid(pos, "something stands after the JSON value"));
+    }
+    Ok(nodes)
+}
+
+fn invalid(offset: usize, text: &str) -> ReadError {
+    ReadError {
+        code: ReadErrorCode::InvalidJson,
+        offset,
+        path: String::new(),
+        text: text.to_owned(),
+    }
+}
+
+fn push(nodes: &mut Vec<Node>, start: usize, end: usize) {
+    let next = nodes.len() as u32 + 1;
+    nodes.push(Node {
+        start: start as u32,
+        end: end as u32,
+        next,
+    });
+}
+
+fn skip_white(bytes: &[u8], mut pos: usize) -> usize {
+    while let Some(b' ' | b'\n' | b'\r' | b'\t') = bytes.get(pos) {
+        pos += 1;
+    }
+    pos
+}
+
+fn literal(bytes: &[u8], pos: usize, word: &[u8]) -> Result<usize, ReadError> {
+    let rest = bytes.get(pos..).unwrap_or_default();
+    if rest.starts_with(word) {
+        return Ok(pos + word.len());
+    }
+    let same = rest.iter().zip(word).take_while(|(a, b)| a == b).count();
+    Err(invalid(pos + same, "a JSON value is missing"))
+}
+
+fn digits(bytes: &[u8], pos: usize) -> Result<usize, ReadError> {
+    let count = bytes
+        .get(pos..)
+        .unwrap_or_default()
+        .iter()
+        .take_while(|b| b.is_ascii_digit())
+        .count();
+    if count == 0 {
+        return Err(invalid(pos, "a digit is missing in a number"));
+    }
+    Ok(pos + count)
+}
+
+fn number(bytes: &[u8], mut pos: usize) -> Result<usize, ReadError> {
+    if bytes.get(pos) == Some(&b'-') {
+        pos += 1;
+    }
+    pos = match bytes.get(pos) {
+        Some(b'0') => pos + 1,
+        _ => digits(bytes, pos)?,
+    };
+    if bytes.get(pos) == Some(&b'.') {
+        pos = digits(bytes, pos + 1)?;
+    }
+    if let Some(b'e' | b'E') = bytes.get(pos) {
+        pos += 1;
+        if let Some(b'+' | b'-') = bytes.get(pos) {
+            pos += 1;
+        }
+        pos = digits(bytes, pos)?;
+    }
+    Ok(pos)
+}
+
+/// One past the closing quote of the string that opens at `pos`.
+fn string(bytes: &[u8], pos: usize) -> Result<usize, ReadError> {
+    let mut pos = pos + 1;
+    loop {
+        pos = special(bytes, pos);
+        match bytes.get(pos) {
+            Some(b'"') => return Ok(pos + 1),
+            Some(b'\\') => pos = escaped(bytes, pos)?,
+            Some(_) => return Err(invalid(pos, "a control character stands in a string")),
+            None => return Err(invalid(pos, "the JSON ends inside a string")),
+        }
+    }
+}
+
+/// One past the escape sequence at `pos`.
+fn escaped(bytes: &[u8], pos: usize) -> Result<usize, ReadError> {
+    match bytes.get(pos + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(pos + 2),
+        Some(b'u') => {
+            let hex = bytes.get(pos + 2..).unwrap_or_default();
+            let good = hex.iter().take(4).take_while(|b| b.is_ascii_hexdigit()).count();
+            if good == 4 {
+                Ok(pos + 6)
+            } else {
+                Err(invalid(pos + 2 + good, "four hexadecimal digits are missing after \\u"))
+            }
+        }
+        Some(_) => Err(invalid(pos + 1, "an unknown escape stands in a string")),
+        None => Err(invalid(pos + 1, "the JSON ends inside a string")),
+    }
+}
+
+fn is_special(byte: u8) -> bool {
+    byte == b'"' || byte == b'\\' || byte < 0x20
+}
+
+/// The first quote, backslash or control character from `pos` on, or the end.
+fn special(bytes: &[u8], mut pos: usize) -> usize {
+    // The compiler turns the inner fold over a fixed array into vector compares; a hit is then looked up in its word.
+    while let Some(block) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<32>) {
+        if block.iter().fold(false, |hit, &b| hit | is_special(b)) {
+            break;
+        }
+        pos += 32;
+    }
+    while let Some(word) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<8>) {
+        let hits = special_bits(u64::from_le_bytes(*word));
+        if hits != 0 {
+            return pos + (hits.trailing_zeros() / 8) as usize;
+        }
+        pos += 8;
+    }
+    let rest = bytes.get(pos..).unwrap_or_default();
+    pos + rest.iter().position(|&b| is_special(b)).unwrap_or(rest.len())
+}
+
+/// The high bit of each special byte of `word`; only the lowest one set is reliable, as a borrow runs upwards.
+fn special_bits(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let below = |x: u64, n: u64| x.wrapping_sub(ONES * n) & !x & HIGH;
+    let equal = |x: u64, byte: u8| below(x ^ (ONES * u64::from(byte)), 1);
+    below(word, 0x20) | equal(word, b'"') | equal(word, b'\\')
+}

@@ -1,0 +1,188 @@
+//! Bytes to rows: a whole body, or one more message.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Head, Segment, Source, SourceBytes, Span, Transcript};
+use crate::errors::{ReadError, ReadErrorCode};
+use crate::formats::{self, Rows, WireFormat};
+use crate::json::{Document, Value};
+use crate::meter::{CountMemo, HeadMemo};
+
+impl Transcript {
+    /// Reads a request body, or a bare array of messages. `format` is a public name (`openai.chat`,
+    /// `anthropic.messages`, or an alias); `None` detects it and says why in [`Transcript::format_reason`].
+    ///
+    /// One pass over the bytes, then O(messages + blocks); keeps `source` alive and copies none of it. Unknown fields
+    /// and kinds are kept as bytes. An empty array of messages is a transcript.
+    ///
+    /// # Errors
+    /// All codes of [`ReadErrorCode`], with byte offset and, past the JSON grammar, the JSON path.
+    pub fn from_json(source: Source, format: Option<&str>) -> Result<Self, ReadError> {
+        let source = SourceBytes(source);
+        let document = Document::parse(source.bytes())?;
+        let root = document.root();
+        let named = format.map(|name| by_name(name)).transpose()?;
+        let messages = formats::messages_of(root)?;
+        let (format, reason) = match named {
+            Some(format) => (format, Cow::Borrowed("named by the caller")),
+            None => formats::detect(root, messages)?,
+        };
+        let mut rows = Rows::default();
+        let mut read = Vec::new();
+        let array = messages.span();
+        let mut edge = array.start + 1;
+        for (index, value) in messages.items().enumerate() {
+            let mut message = read_message(format, value, &mut rows, &|path| join(index, path))?;
+            message.gap = Span {
+                start: edge,
+                end: message.span.start,
+            };
+            edge = message.span.end;
+            read.push(message);
+        }
+        let mut head = Head {
+            source: source.clone(),
+            before: Span {
+                start: 0,
+                end: array.start + 1,
+            },
+            after: Span {
+                start: edge,
+                end: source.bytes().len() as u32,
+            },
+            bare: root.is_array(),
+            model: None,
+            system: None,
+            tools: None,
+            thinking: false,
+            system_texts: Vec::new(),
+            counts: HeadMemo::default(),
+        };
+        if !head.bare {
+            head.model = root.get("model").filter(|v| v.is_string()).map(Value::span);
+            format.read_head(root, &mut head);
+        }
+        let segment = Segment {
+            source,
+            messages: read,
+            blocks: rows.blocks,
+            texts: rows.texts,
+            counts: CountMemo::default(),
+        };
+        Ok(Self::from_segments(
+            format,
+            reason,
+            Arc::new(head),
+            vec![Arc::new(segment)],
+        ))
+    }
+
+    /// This transcript and one more message at its end, `message` being the JSON of that message. The segments before
+    /// are shared, except that small ones at the tail are merged so that n appends leave O(log n) of them; amortised
+    /// O(bytes of the message · log n), and O(segments) for the handles.
+    ///
+    /// # Errors
+    /// As [`Transcript::from_json`]; paths say `messages[n]`.
+    pub fn append(&self, message: Source) -> Result<Self, ReadError> {
+        let segment = Segment::from_message(self.format, SourceBytes(message), self.len())?;
+        let mut segments = self.segments.clone();
+        segments.push(Arc::new(segment));
+        Segment::merge_tail(&mut segments);
+        Ok(Self::from_segments(
+            self.format,
+            self.format_reason.clone(),
+            Arc::clone(&self.head),
+            segments,
+        ))
+    }
+
+    /// A transcript of the given head and segments; segments without a message are dropped.
+    pub(crate) fn from_segments(
+        format: &'static dyn WireFormat,
+        format_reason: Cow<'static, str>,
+        head: Arc<Head>,
+        mut segments: Vec<Arc<Segment>>,
+    ) -> Self {
+        segments.retain(|s| !s.messages.is_empty());
+        let mut starts = Vec::with_capacity(segments.len() + 1);
+        let mut count = 0;
+        starts.push(count);
+        for segment in &segments {
+            count += segment.messages.len() as u32;
+            starts.push(count);
+        }
+        Self {
+            format,
+            format_reason,
+            head,
+            segments,
+            starts,
+        }
+    }
+}
+
+impl Segment {
+    /// A segment of the one message that `source` is; `index` is the message's place, for the paths of errors.
+    ///
+    /// # Errors
+    /// As [`Transcript::from_json`].
+    pub fn from_message(format: &dyn WireFormat, source: SourceBytes, index: usize) -> Result<Self, ReadError> {
+        let document = Document::parse(source.bytes())?;
+        let mut rows = Rows::default();
+        let message = read_message(format, document.root(), &mut rows, &|path| join(index, path))?;
+        drop(document);
+        Ok(Self {
+            source,
+            messages: vec![message],
+            blocks: rows.blocks,
+            texts: rows.texts,
+            counts: CountMemo::default(),
+        })
+    }
+}
+
+fn join(index: usize, path: &str) -> String {
+    if path.is_empty() {
+        format!("messages[{index}]")
+    } else {
+        format!("messages[{index}].{path}")
+    }
+}
+
+fn by_name(name: &str) -> Result<&'static dyn WireFormat, ReadError> {
+    formats::by_name(name).ok_or_else(|| {
+        let known: Vec<_> = formats::ALL.iter().map(|f| f.name()).collect();
+        ReadError {
+            code: ReadErrorCode::UnknownFormat,
+            offset: 0,
+            path: String::new(),
+            text: format!("no wire format is called {name:?}; known are {}", known.join(", ")),
+        }
+    })
+}
+
+fn read_message(
+    format: &dyn WireFormat,
+    value: Value<'_>,
+    rows: &mut Rows,
+    path: &dyn Fn(&str) -> String,
+) -> Result<super::Message, ReadError> {
+    let invalid = |at: Value<'_>, field: &str, text: &str| ReadError {
+        code: ReadErrorCode::InvalidMessage,
+        offset: at.span().start as usize,
+        path: path(field),
+        text: text.to_owned(),
+    };
+    if !value.is_object() {
+        return Err(invalid(value, "", "a message is not an object"));
+    }
+    let message = format.read_message(value, rows);
+    if message.role_text.is_none() {
+        return Err(match value.get("role") {
+            None => invalid(value, "", "a message has no role"),
+            Some(role) => invalid(role, "role", "a message's role is not a string"),
+        });
+    }
+    Ok(message)
+}

@@ -1,0 +1,140 @@
+//! Segments cut and joined, with their rows and the counts made so far.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{Block, Message, Segment, SourceBytes, Span, TextSpan};
+
+/// Two segments at the tail are merged only while their bytes together stay under this: copying more costs more than
+/// one handle saves.
+const MERGE_BYTES: usize = 1 << 20;
+
+impl Segment {
+    /// The messages `range` (indices within this segment, clamped to it) as a segment of their own over the same
+    /// source. Counts already made come along. O(rows in the range); no byte is copied.
+    #[must_use]
+    pub fn slice(&self, range: Range<usize>) -> Self {
+        let stop = range.end.min(self.messages.len());
+        let start = range.start.min(stop);
+        let rows = &self.messages[start..stop];
+        let blocks = match (rows.first(), rows.last()) {
+            (Some(first), Some(last)) => first.blocks.start..last.blocks.end,
+            _ => 0..0,
+        };
+        let block_rows = self.blocks.get(usize_range(&blocks)).unwrap_or_default();
+        let texts = match (block_rows.first(), block_rows.last()) {
+            (Some(first), Some(last)) => first.texts.start..last.texts.end,
+            _ => 0..0,
+        };
+        let mut part = Self {
+            source: self.source.clone(),
+            messages: rows.to_vec(),
+            blocks: block_rows.to_vec(),
+            texts: self.texts.get(usize_range(&texts)).unwrap_or_default().to_vec(),
+            counts: self.counts.slice(start..stop, usize_range(&blocks)),
+        };
+        for message in &mut part.messages {
+            message.blocks = shift(&message.blocks, blocks.start, 0);
+        }
+        for block in &mut part.blocks {
+            block.texts = shift(&block.texts, texts.start, 0);
+        }
+        part
+    }
+
+    /// Merges the last two segments while the last has at least as many messages as the one before it, as a binary
+    /// counter does: every byte is copied O(log n) times over n appends.
+    pub(super) fn merge_tail(segments: &mut Vec<Arc<Self>>) {
+        while let [.., before, last] = segments.as_slice() {
+            if last.messages.len() < before.messages.len()
+                || before.written_bytes() + last.written_bytes() > MERGE_BYTES
+            {
+                return;
+            }
+            let merged = Self::joined(before, last);
+            segments.truncate(segments.len() - 2);
+            segments.push(Arc::new(merged));
+        }
+    }
+
+    /// Both segments' messages, copied into one source.
+    fn joined(first: &Self, second: &Self) -> Self {
+        let mut joined = Joined {
+            bytes: Vec::with_capacity(first.written_bytes() + second.written_bytes()),
+            messages: Vec::with_capacity(first.messages.len() + second.messages.len()),
+            blocks: Vec::with_capacity(first.blocks.len() + second.blocks.len()),
+            texts: Vec::with_capacity(first.texts.len() + second.texts.len()),
+        };
+        joined.add(first);
+        joined.add(second);
+        Self {
+            source: SourceBytes(Arc::new(joined.bytes)),
+            messages: joined.messages,
+            blocks: joined.blocks,
+            texts: joined.texts,
+            counts: first.counts.joined(&second.counts),
+        }
+    }
+}
+
+struct Joined {
+    bytes: Vec<u8>,
+    messages: Vec<Message>,
+    blocks: Vec<Block>,
+    texts: Vec<TextSpan>,
+}
+
+impl Joined {
+    fn add(&mut self, segment: &Segment) {
+        let source = segment.source.bytes();
+        for row in &segment.messages {
+            let gap = self.copy(row.gap, source);
+            let span = self.copy(row.span, source);
+            let moved = |s: Span| s.moved(row.span.start, span.start);
+            let first_block = self.blocks.len() as u32;
+            for block in segment.blocks.get(usize_range(&row.blocks)).unwrap_or_default() {
+                let first_text = self.texts.len() as u32;
+                let texts = segment.texts.get(usize_range(&block.texts)).unwrap_or_default();
+                self.texts.extend(texts.iter().map(|t| TextSpan {
+                    span: moved(t.span),
+                    form: t.form,
+                }));
+                self.blocks.push(Block {
+                    span: moved(block.span),
+                    call_id: block.call_id.map(moved),
+                    name: block.name.map(moved),
+                    body: block.body.map(moved),
+                    type_name: block.type_name.map(moved),
+                    texts: first_text..self.texts.len() as u32,
+                    ..block.clone()
+                });
+            }
+            self.messages.push(Message {
+                span,
+                gap,
+                role_text: row.role_text.map(moved),
+                name: row.name.map(moved),
+                blocks: first_block..self.blocks.len() as u32,
+                ..row.clone()
+            });
+        }
+    }
+
+    fn copy(&mut self, span: Span, source: &[u8]) -> Span {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(span.of(source));
+        Span {
+            start,
+            end: self.bytes.len() as u32,
+        }
+    }
+}
+
+fn usize_range(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+fn shift(range: &Range<u32>, from: u32, to: u32) -> Range<u32> {
+    let by = |k: u32| k.saturating_sub(from) + to;
+    by(range.start)..by(range.end)
+}
