@@ -1,1 +1,0 @@
-//! Placeholder of the frame for `identifiers`.

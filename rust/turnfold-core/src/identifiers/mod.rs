@@ -1,0 +1,164 @@
+//! Identifiers that a summary must carry: paths, addresses, ids, names of code and errors.
+//!
+//! A hand scanner over runs of word-like characters; each run is looked at a fixed number of times, so the cost is
+//! linear in the text. Plain words of a language, numbers, dates and units are not identifiers. A run longer than
+//! [`MAX_BYTES`] is data (base64, a minified file) and gives nothing.
+
+mod paths;
+mod scan;
+mod survival;
+mod vocabulary;
+mod words;
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+pub use survival::{Watch, occurring};
+
+use crate::transcript::Transcript;
+
+/// Longest identifier in bytes; a URL may have [`MAX_URL_BYTES`].
+pub const MAX_BYTES: usize = 256;
+/// Longest URL in bytes.
+pub const MAX_URL_BYTES: usize = 2048;
+
+/// What an identifier names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum IdentifierKind {
+    /// `https://example.org/a?b=1`, `git@host:owner/repo.git`.
+    Url,
+    /// `someone@example.org`.
+    Email,
+    /// A UUID in its 8-4-4-4-12 form.
+    Uuid,
+    /// A git hash or a hex digest, also `sha256:...` and `0x...`.
+    Digest,
+    /// An issue or pull request: `#12`, `ABC-123`, `owner/repo#12`.
+    Reference,
+    /// `1.2.3`, `v2.0`, `name@1.2.3`, `2.0.0-rc.1`.
+    Version,
+    /// A host name, `host:port`, an IPv4 or IPv6 address.
+    Address,
+    /// A file or folder, without a line number.
+    Path,
+    /// A file with a line: `src/a.py:42`, `a.c:10:3`. Its path is listed beside it.
+    Location,
+    /// An environment variable or a constant: `MAX_RETRIES`, `$HOME` (listed without the dollar sign).
+    Constant,
+    /// The name or code of an error: `TypeError`, `E0502`, `ENOENT`, `exit code 101`.
+    Error,
+    /// A name of code: `snake_case`, `CamelCase`, `dotted.name`, `a::b`, `call()`.
+    Symbol,
+    /// An id of letters and digits: `call_8fK2x`, `HAT012`, `#W2378156`; or eight digits and more.
+    Id,
+}
+
+impl IdentifierKind {
+    /// Every kind.
+    pub const ALL: [Self; 13] = [
+        Self::Url,
+        Self::Email,
+        Self::Uuid,
+        Self::Digest,
+        Self::Reference,
+        Self::Version,
+        Self::Address,
+        Self::Path,
+        Self::Location,
+        Self::Constant,
+        Self::Error,
+        Self::Symbol,
+        Self::Id,
+    ];
+
+    /// The stable name: `url`, `email`, ...
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Url => "url",
+            Self::Email => "email",
+            Self::Uuid => "uuid",
+            Self::Digest => "digest",
+            Self::Reference => "reference",
+            Self::Version => "version",
+            Self::Address => "address",
+            Self::Path => "path",
+            Self::Location => "location",
+            Self::Constant => "constant",
+            Self::Error => "error",
+            Self::Symbol => "symbol",
+            Self::Id => "id",
+        }
+    }
+}
+
+/// One identifier, spelled as the text spells it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Identifier {
+    /// What it names.
+    pub kind: IdentifierKind,
+    /// Its text.
+    pub text: String,
+}
+
+/// Collects identifiers over many texts, each once, in the order first seen.
+#[derive(Debug, Default)]
+pub struct Extractor {
+    seen: HashSet<String>,
+    found: Vec<Identifier>,
+}
+
+impl Extractor {
+    /// An empty collection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the identifiers of `text`. Linear in its length.
+    pub fn feed(&mut self, text: &str) {
+        scan::scan(text, &mut |kind, text| {
+            if !self.seen.contains(text) {
+                self.seen.insert(text.to_owned());
+                self.found.push(Identifier {
+                    kind,
+                    text: text.to_owned(),
+                });
+            }
+        });
+    }
+
+    /// What was found so far.
+    pub fn found(&self) -> &[Identifier] {
+        &self.found
+    }
+
+    /// What was found.
+    pub fn finish(self) -> Vec<Identifier> {
+        self.found
+    }
+}
+
+/// The identifiers of `text`, each once, in the order first seen. Linear in its length.
+///
+/// ```
+/// use turnfold_core::identifiers::extract;
+/// let found: Vec<String> = extract("see src/a.py:42, it raised TypeError").into_iter().map(|i| i.text).collect();
+/// assert_eq!(found, ["src/a.py", "src/a.py:42", "TypeError"]);
+/// ```
+pub fn extract(text: &str) -> Vec<Identifier> {
+    let mut extractor = Extractor::new();
+    extractor.feed(text);
+    extractor.finish()
+}
+
+/// The identifiers of `messages` of a transcript: of every counted text, call ids left out. Linear in their bytes.
+pub fn extract_messages(transcript: &Transcript, messages: Range<usize>) -> Vec<Identifier> {
+    let mut extractor = Extractor::new();
+    for message in messages.filter_map(|i| transcript.message(i)) {
+        for block in message.blocks() {
+            for text in block.texts() {
+                extractor.feed(&text);
+            }
+        }
+    }
+    extractor.finish()
+}

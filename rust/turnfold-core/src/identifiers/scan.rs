@@ -1,0 +1,243 @@
+//! Cuts a text into runs of identifier characters and hands each to the rules.
+
+use super::words::{self, Run};
+use super::{IdentifierKind, MAX_BYTES, MAX_URL_BYTES};
+
+/// Receives each identifier, in text order, repeats included.
+pub(super) type Sink<'a> = &'a mut dyn FnMut(IdentifierKind, &str);
+
+/// Classes of characters in a run; their union over a run decides which rules are tried.
+pub(super) mod class {
+    pub(in super::super) const LOWER: u16 = 1;
+    pub(in super::super) const UPPER: u16 = 1 << 1;
+    pub(in super::super) const DIGIT: u16 = 1 << 2;
+    pub(in super::super) const UNDERSCORE: u16 = 1 << 3;
+    pub(in super::super) const SLASH: u16 = 1 << 4;
+    pub(in super::super) const DOT: u16 = 1 << 5;
+    pub(in super::super) const COLON: u16 = 1 << 6;
+    pub(in super::super) const AT: u16 = 1 << 7;
+    pub(in super::super) const HASH: u16 = 1 << 8;
+    pub(in super::super) const DASH: u16 = 1 << 9;
+    pub(in super::super) const BACKSLASH: u16 = 1 << 10;
+    /// `$ % + ~`.
+    pub(in super::super) const SIGN: u16 = 1 << 11;
+    /// A letter beyond ASCII of a script that puts spaces between words.
+    pub(in super::super) const WIDE: u16 = 1 << 12;
+}
+
+/// The class of an ASCII byte; 0 ends a run.
+pub(super) fn class_of(byte: u8) -> u16 {
+    match byte {
+        b'a'..=b'z' => class::LOWER,
+        b'A'..=b'Z' => class::UPPER,
+        b'0'..=b'9' => class::DIGIT,
+        b'_' => class::UNDERSCORE,
+        b'/' => class::SLASH,
+        b'.' => class::DOT,
+        b':' => class::COLON,
+        b'@' => class::AT,
+        b'#' => class::HASH,
+        b'-' => class::DASH,
+        b'$' | b'%' | b'+' | b'~' => class::SIGN,
+        _ => 0,
+    }
+}
+
+/// Letters of scripts written without spaces (from U+0E00 on: Thai, Han, kana, ...) end a run, so that a path glued to
+/// such text is still found.
+fn class_of_wide(c: char) -> u16 {
+    if c < '\u{0E00}' && c.is_alphanumeric() {
+        class::WIDE
+    } else {
+        0
+    }
+}
+
+pub(super) fn scan(text: &str, sink: Sink<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut phrase = ExitPhrase::default();
+    while at < bytes.len() {
+        let (end, classes) = run_at(text, at);
+        if end == at {
+            at = skip(text, at);
+            continue;
+        }
+        if classes & class::COLON != 0
+            && let Some((start, stop)) = url(text, at, end)
+        {
+            if start > at {
+                words::classify(&run(text, at, start, classes), sink);
+            }
+            if stop - start <= MAX_URL_BYTES
+                && let Some(url) = text.get(start..stop)
+            {
+                sink(IdentifierKind::Url, url);
+            }
+            at = stop.max(end);
+            continue;
+        }
+        if end - at <= MAX_BYTES {
+            phrase.step(text, at, end, sink);
+            let plain = classes == class::LOWER && bytes.get(end) != Some(&b'(');
+            if !plain {
+                words::classify(&run(text, at, end, classes), sink);
+            }
+        }
+        at = end;
+    }
+}
+
+fn run(text: &str, start: usize, end: usize, classes: u16) -> Run<'_> {
+    Run {
+        text: text.get(start..end).unwrap_or_default(),
+        classes,
+        before: start.checked_sub(1).and_then(|i| text.as_bytes().get(i).copied()),
+        after: text.as_bytes().get(end..).unwrap_or_default(),
+    }
+}
+
+/// The end of the run that starts at `start`, and the classes in it.
+fn run_at(text: &str, start: usize) -> (usize, u16) {
+    let bytes = text.as_bytes();
+    let mut at = start;
+    let mut classes = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let one = if byte == b'\\' {
+            let run = bytes.get(start..at).unwrap_or_default();
+            if goes_on_after_backslash(run, classes, bytes.get(at + 1).copied()) {
+                class::BACKSLASH
+            } else {
+                0
+            }
+        } else if byte < 0x80 {
+            class_of(byte)
+        } else {
+            match text.get(at..).and_then(|rest| rest.chars().next()) {
+                Some(c) if class_of_wide(c) != 0 => {
+                    at += c.len_utf8() - 1;
+                    class::WIDE
+                }
+                _ => 0,
+            }
+        };
+        if one == 0 {
+            break;
+        }
+        classes |= one;
+        at += 1;
+    }
+    (at, classes)
+}
+
+/// A backslash belongs to a run after a drive (`C:`), or between names when it cannot be a JSON escape: arguments of
+/// calls are JSON inside text, where `\n` before a name is far more common than a folder that starts with n.
+fn goes_on_after_backslash(run: &[u8], classes: u16, next: Option<u8>) -> bool {
+    let drive = matches!(run, [letter, b':', ..] if letter.is_ascii_alphabetic());
+    if drive {
+        return true;
+    }
+    let name_before = run.last().is_some_and(u8::is_ascii_alphanumeric) && classes & class::SLASH == 0;
+    name_before && next.is_some_and(|b| b.is_ascii_alphanumeric() && !b"nrtbfu0".contains(&b))
+}
+
+/// The next position to look at after a character that starts no run. A backslash takes the letter of its escape along.
+fn skip(text: &str, at: usize) -> usize {
+    let bytes = text.as_bytes();
+    let Some(&byte) = bytes.get(at) else {
+        return at + 1;
+    };
+    if byte != b'\\' {
+        return at + text.get(at..).and_then(|t| t.chars().next()).map_or(1, char::len_utf8);
+    }
+    let mut at = at;
+    while bytes.get(at) == Some(&b'\\') {
+        at += 1;
+    }
+    match bytes.get(at) {
+        Some(b'u')
+            if bytes
+                .get(at + 1..at + 5)
+                .is_some_and(|h| h.iter().all(u8::is_ascii_hexdigit)) =>
+        {
+            at + 5
+        }
+        Some(b'n' | b'r' | b't' | b'b' | b'f') => at + 1,
+        _ => at,
+    }
+}
+
+/// The first URL whose scheme lies in the run: its span, without closing punctuation.
+fn url(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
+    let bytes = text.as_bytes();
+    let run = text.get(start..end)?;
+    let mark = start + run.find("://")?;
+    let mut scheme = mark;
+    while scheme > start && is_scheme(*bytes.get(scheme - 1)?) {
+        scheme -= 1;
+    }
+    while scheme < mark && !bytes.get(scheme)?.is_ascii_alphabetic() {
+        scheme += 1;
+    }
+    if mark - scheme < 2 {
+        return None;
+    }
+    let mut stop = mark + 3;
+    let (mut opened, mut closed) = (0_usize, 0_usize);
+    while let Some(&byte) = bytes.get(stop) {
+        let width = if byte < 0x80 {
+            usize::from(byte.is_ascii_graphic() && !b"\"'<>`|\\^{}[],".contains(&byte))
+        } else {
+            let c = text.get(stop..)?.chars().next()?;
+            if class_of_wide(c) == 0 { 0 } else { c.len_utf8() }
+        };
+        if width == 0 {
+            break;
+        }
+        opened += usize::from(byte == b'(');
+        closed += usize::from(byte == b')');
+        stop += width;
+    }
+    while stop > mark + 3 {
+        match bytes.get(stop - 1)? {
+            b')' if closed > opened => closed -= 1,
+            b'.' | b',' | b';' | b':' | b'!' | b'?' | b'*' | b'_' | b'~' | b'#' | b'&' => {}
+            _ => break,
+        }
+        stop -= 1;
+    }
+    (stop > mark + 3).then_some((scheme, stop))
+}
+
+fn is_scheme(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+.-".contains(&byte)
+}
+
+/// Finds `exit code 101`, `exit status: 2`: three runs in a row; a zero says nothing went wrong and is left out.
+#[derive(Default)]
+struct ExitPhrase {
+    /// Start of `exit`, and whether `code` or `status` has followed.
+    open: Option<(usize, bool)>,
+}
+
+impl ExitPhrase {
+    fn step(&mut self, text: &str, start: usize, end: usize, sink: Sink<'_>) {
+        let Some(run) = text.get(start..end) else { return };
+        let word = run.trim_end_matches([':', '.']);
+        self.open = match self.open {
+            _ if word.eq_ignore_ascii_case("exit") || word.eq_ignore_ascii_case("exited") => Some((start, false)),
+            Some((at, false)) if word.eq_ignore_ascii_case("with") => Some((at, false)),
+            Some((at, false)) if word.eq_ignore_ascii_case("code") || word.eq_ignore_ascii_case("status") => {
+                Some((at, true))
+            }
+            Some((at, true)) if word.len() <= 5 && word.bytes().all(|b| b.is_ascii_digit()) => {
+                let phrase = text.get(at..start + word.len()).unwrap_or_default();
+                if word.bytes().any(|b| b != b'0') && phrase.len() <= 32 && !phrase.contains('\n') {
+                    sink(IdentifierKind::Error, phrase);
+                }
+                None
+            }
+            _ => None,
+        };
+    }
+}
