@@ -8,6 +8,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -type f -not -path '*/ta
 export VIRTUAL_ENV := $(VENV)
 export PYO3_PYTHON := $(BIN)/python
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_QUIET := 1
 unexport PYTHONPATH PYTHONHOME
 
 # The one sentence that says what is missing, or nothing.

@@ -40,7 +40,7 @@ class UnknownEncodingError(ArgumentError):
 
 
 class UnknownWindowError(ArgumentError):
-    """A policy is a share of the model's window, and nobody said how large that is. Pass `window_tokens`, or a limit."""
+    """A policy is a share of the model's window, and nobody said how large that is. Pass `window_tokens` or a limit."""
 
     code: ClassVar[str] = "unknown_window"
 

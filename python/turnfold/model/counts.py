@@ -1,10 +1,13 @@
 """Token counts."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 CountSource = Literal["exact", "estimate", "usage"]
+
+DEFAULT_ENCODING: Final = "o200k_base"
+"""What counts are made in where neither an encoding nor a model is named."""
 
 
 class TokenCount(msgspec.Struct, frozen=True):

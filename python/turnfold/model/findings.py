@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 
 Severity = Literal["error", "warning", "hint"]
+Category = Literal["integrity", "order", "content"]
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -13,6 +14,7 @@ class Finding(msgspec.Struct, frozen=True):
     code: str
     rule: str
     severity: Severity
+    category: Category
     message: int | None
     block: int | None
     call_id: str | None

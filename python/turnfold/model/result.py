@@ -27,7 +27,8 @@ class Attempt(msgspec.Struct, frozen=True):
 
 class IdentifierReport(msgspec.Struct, frozen=True):
     """Identifiers of what was replaced or shortened: which the result still holds, which it lost; and which of the
-    summary stand nowhere in the input."""
+    summary stand nowhere in the input.
+    """
 
     kept: tuple[str, ...]
     lost: tuple[str, ...]

@@ -1,0 +1,158 @@
+"""The typed face of one transcript: read, measured, appended to and spliced without touching what is kept."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Final, Self
+
+import msgspec
+
+from turnfold import _core
+from turnfold.errors import ArgumentError, InvalidMessageError
+from turnfold.model.blocks import Block
+
+Message = Mapping[str, object]
+"""A message as Python objects."""
+
+_INTEGER_DIGITS: Final = 4_300
+"""Python refuses to parse longer integers."""
+
+
+class Transcript:
+    """One request, read. Immutable, and safe to share between threads.
+
+    Make one with `from_json` or `from_messages`. The bytes (and the caller's objects) of every kept message are handed
+    back as they came.
+    """
+
+    __slots__ = ("_objects", "kernel")
+
+    def __init__(self, kernel: _core.Transcript, objects: Sequence[Message | None]) -> None:
+        self.kernel: Final = kernel
+        """The compiled side. Only the faces of the kernel, this module's neighbours, look at it."""
+        # One a message: the caller's object, or None until it is asked for.
+        self._objects = list(objects)
+
+    @classmethod
+    def from_json(cls, body: bytes | bytearray | memoryview, *, format: str | None = None) -> Self:
+        """Read a whole request body, or a bare array of messages.
+
+        `bytes` are borrowed, not copied. The format is detected unless `format` names it. Raises a `ReadError` with
+        the byte offset, and the JSON path where there is one. One pass, O(bytes), other threads run meanwhile.
+        """
+        kernel = _core.Transcript.from_json(body, format)
+        return cls(kernel, [None] * len(kernel))
+
+    @classmethod
+    def from_messages(cls, messages: Iterable[Message], *, format: str | None = None) -> Self:
+        """Read messages that are Python objects already.
+
+        The objects are kept: `messages` of this transcript, and of all made from it, holds the same ones. Don't change
+        them afterwards. Raises a `ReadError`; its byte offset is into the JSON that `to_json` would give.
+        """
+        objects = tuple(messages)
+        return cls(_core.Transcript.from_json(_encode_all(objects), format), objects)
+
+    def append(self, message: Message | bytes | bytearray | memoryview) -> Self:
+        """Return a transcript with one message more. Everything before is shared, counts included."""
+        if isinstance(message, Mapping):
+            return type(self)(self.kernel.append(_encode(message, len(self))), [*self._objects, message])
+        return type(self)(self.kernel.append(message), [*self._objects, None])
+
+    def text_message(self, role: str, text: str) -> bytes:
+        """Return the JSON of a new message in this transcript's format, in `role` or the nearest it allows."""
+        return self.kernel.text_message(role, text)
+
+    def to_json(self) -> bytes:
+        """Return the request body: byte for byte the input, where nothing was changed."""
+        return self.kernel.to_json()
+
+    def message_json(self, message_index: int) -> bytes:
+        """Return one message's own bytes."""
+        return self.kernel.message_json(self._index(message_index))
+
+    @property
+    def messages(self) -> list[Message]:
+        """A new list of the messages as objects: the caller's own where given, else decoded once.
+
+        A lone surrogate stays one; of two equal keys the last is seen. The bytes keep both.
+        """
+        found: list[Message] = []
+        for index, known in enumerate(self._objects):
+            found.append(_decode(self.kernel.message_json(index)) if known is None else known)
+        self._objects[:] = found
+        return found
+
+    def __len__(self) -> int:
+        return len(self.kernel)
+
+    def __repr__(self) -> str:
+        return f"<Transcript {self.format}, {len(self)} messages>"
+
+    @property
+    def format(self) -> str:
+        """The wire format: `openai.chat`, `anthropic.messages`."""
+        return self.kernel.format
+
+    @property
+    def format_reason(self) -> str:
+        """Why that format: the mark that decided, or that the caller named it."""
+        return self.kernel.format_reason
+
+    @property
+    def model(self) -> str | None:
+        """The model that the body names."""
+        return self.kernel.model
+
+    @property
+    def leading(self) -> int:
+        """Number of system and developer messages at the start."""
+        return self.kernel.leading
+
+    @property
+    def roles(self) -> list[str]:
+        """Each message's role, as the input spells it."""
+        return self.kernel.roles()
+
+    def blocks(self, message_index: int) -> tuple[Block, ...]:
+        """Return the blocks of one message."""
+        return tuple(Block(*fields) for fields in self.kernel.blocks(self._index(message_index)))
+
+    def _index(self, message_index: int) -> int:
+        if not 0 <= message_index < len(self):
+            raise ArgumentError(f"There is no message {message_index}: the transcript has {len(self)}")
+        return message_index
+
+
+def _encode_all(messages: Sequence[Message]) -> bytes:
+    try:
+        return msgspec.json.encode(messages)
+    except (TypeError, ValueError, RecursionError):
+        return b"[%b]" % b",".join(_encode(message, k) for k, message in enumerate(messages))
+
+
+def _encode(message: Message, message_index: int) -> bytes:
+    try:
+        try:
+            return msgspec.json.encode(message)
+        except UnicodeEncodeError:
+            # Only escapes can carry a lone surrogate.
+            return json.dumps(msgspec.to_builtins(message), separators=(",", ":"), allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        text = f"Message {message_index} has no JSON form: {error}"
+        raise InvalidMessageError(text, 0, f"messages[{message_index}]") from error
+
+
+def _decode(message: bytes) -> Message:
+    try:
+        decoded = msgspec.json.decode(message)
+    except msgspec.MsgspecError:
+        # Lone surrogates and numbers out of range, which the kernel keeps.
+        decoded = json.loads(message, parse_int=_parse_int)
+    if not isinstance(decoded, dict):  # the kernel reads nothing else as a message
+        raise InvalidMessageError("A message is an object", 0, "")
+    return decoded
+
+
+def _parse_int(digits: str) -> int | Decimal:
+    return int(digits) if len(digits) <= _INTEGER_DIGITS else Decimal(digits)

@@ -1,0 +1,136 @@
+//! The transcript as a Python class.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use turnfold_core::{BlockKind, MessageView, Role, json};
+
+use crate::door::{Fault, attached, detached};
+use crate::input;
+
+/// One request, read. The typed face is `turnfold.Transcript`.
+#[pyclass(frozen, module = "turnfold._core")]
+pub(crate) struct Transcript(pub(crate) turnfold_core::Transcript);
+
+/// `kind`, `path`, `call_id`, `name`, `text`, `is_error`.
+type BlockFields = (&'static str, String, Option<String>, Option<String>, String, bool);
+
+#[pymethods]
+impl Transcript {
+    #[staticmethod]
+    fn from_json(py: Python<'_>, body: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Self> {
+        let source = input::source(body)?;
+        detached(py, || Ok(Self(turnfold_core::Transcript::from_json(source, format)?)))
+    }
+
+    fn append(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let source = input::source(message)?;
+        detached(py, || Ok(Self(self.0.append(source)?)))
+    }
+
+    fn text_message<'py>(
+        &self,
+        py: Python<'py>,
+        role: &str,
+        text: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let text = input::text(text)?;
+        let role = match role {
+            "system" => Role::System,
+            "developer" => Role::Developer,
+            "user" => Role::User,
+            "assistant" => Role::Assistant,
+            "tool" => Role::Tool,
+            _ => Role::Other,
+        };
+        let message = detached(py, || Ok(self.0.format().text_message(role, &text)))?;
+        Ok(PyBytes::new(py, &message))
+    }
+
+    fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let body = detached(py, || Ok(self.0.to_json()))?;
+        Ok(PyBytes::new(py, &body))
+    }
+
+    fn message_json<'py>(&self, py: Python<'py>, message_index: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let message = attached(py, || self.message(message_index))?;
+        Ok(PyBytes::new(py, message.bytes()))
+    }
+
+    fn roles(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        detached(py, || Ok(self.0.messages().map(|m| role(&m)).collect()))
+    }
+
+    fn blocks(&self, py: Python<'_>, message_index: usize) -> PyResult<Vec<BlockFields>> {
+        detached(py, || {
+            let blocks = self.message(message_index)?.blocks();
+            Ok(blocks
+                .map(|block| {
+                    let texts: Vec<_> = block.texts().collect();
+                    (
+                        kind(block.kind()),
+                        block.path(),
+                        block.call_id().map(Into::into),
+                        block.name().map(Into::into),
+                        texts.join("\n"),
+                        block.row.is_error,
+                    )
+                })
+                .collect())
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.0.format().name()
+    }
+
+    #[getter]
+    fn format_reason(&self) -> &str {
+        self.0.format_reason()
+    }
+
+    #[getter]
+    fn model(&self) -> Option<String> {
+        self.0.model().map(Into::into)
+    }
+
+    #[getter]
+    fn leading(&self) -> usize {
+        self.0.leading()
+    }
+}
+
+impl Transcript {
+    fn message(&self, index: usize) -> Result<MessageView<'_>, Fault> {
+        self.0.message(index).ok_or_else(|| {
+            let len = self.0.len();
+            Fault::new(
+                "argument",
+                format!("There is no message {index}: the transcript has {len}"),
+            )
+        })
+    }
+}
+
+fn role(message: &MessageView<'_>) -> String {
+    let source = message.segment.source.bytes();
+    match message.row.role_text {
+        Some(literal) => json::unescape(literal.of(source)).into_owned(),
+        None => String::new(),
+    }
+}
+
+fn kind(kind: BlockKind) -> &'static str {
+    match kind {
+        BlockKind::Text => "text",
+        BlockKind::ToolCall => "tool_call",
+        BlockKind::ToolResult => "tool_result",
+        BlockKind::Reasoning => "reasoning",
+        BlockKind::Media => "media",
+        BlockKind::Opaque => "opaque",
+    }
+}

@@ -1,0 +1,82 @@
+"""Importing turnfold reads no data, opens no connection, starts nothing, and loads little."""
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import turnfold
+
+PACKAGE = Path(turnfold.__file__).parent
+WATCH = """
+import json, sys
+events = []
+watching = True
+sys.addaudithook(lambda name, args: events.append((name, str(args[0]) if args else "")) if watching else None)
+import turnfold
+watching = False
+print(json.dumps([events, sorted(sys.modules)]))
+"""
+CODE = (".py", ".pyc", ".so", ".pyd")
+
+
+@pytest.fixture(scope="module")
+def watched() -> tuple[list[tuple[str, str]], set[str]]:
+    done = subprocess.run([sys.executable, "-I", "-c", WATCH], check=True, capture_output=True)
+    events, modules = json.loads(done.stdout)
+    return [(name, argument) for name, argument in events], set(modules)
+
+
+def test_only_code_is_opened(watched: tuple[list[tuple[str, str]], set[str]]) -> None:
+    events, _ = watched
+    opened = [argument for name, argument in events if name == "open" and ".pyc." not in argument]
+    assert opened
+    assert not [path for path in opened if not path.endswith(CODE)]
+
+
+def test_nothing_is_connected_or_started(watched: tuple[list[tuple[str, str]], set[str]]) -> None:
+    events, _ = watched
+    names = {name for name, _ in events}
+    assert not [
+        name for name in names if name.startswith(("socket.", "subprocess.", "os.system", "os.fork", "os.exec"))
+    ]
+    assert not {"_thread.start_new_thread", "os.putenv"} & names
+
+
+def test_little_is_loaded(watched: tuple[list[tuple[str, str]], set[str]]) -> None:
+    _, modules = watched
+    heavy = {
+        "anyio",
+        "asyncio",
+        "concurrent.futures",
+        "sqlite3",
+        "http",
+        "ssl",
+        "logging",
+        "rich",
+        "argparse",
+        "inspect",
+    }
+    assert not heavy & modules
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.glob("**/*.py"))
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_no_module_goes_through_the_front_door(path: Path) -> None:
+    """`from turnfold import plan` inside the package would pass every floor by."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "turnfold":
+            assert [alias.name for alias in node.names] == ["_core"]
+        if isinstance(node, ast.Import):
+            assert "turnfold" not in [alias.name for alias in node.names]
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_file_stays_readable_in_one_go(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 450
