@@ -1,1 +1,164 @@
-//! Placeholder of the frame for `groups`.
+//! What belongs together: turns, and the groups that a cut must not part.
+
+use std::ops::Range;
+
+use crate::pairs::{BlockRef, PairTable};
+use crate::rules::Rules;
+use crate::transcript::{Binding, BlockKind, MessageView, Role, Transcript};
+
+/// Whether the message opens a turn: the user speaks, and not only in tool results.
+pub fn opens_turn(message: &MessageView<'_>) -> bool {
+    if message.role() != Role::User {
+        return false;
+    }
+    let mut blocks = message.blocks();
+    blocks.len() == 0 || blocks.any(|block| block.kind() != BlockKind::ToolResult)
+}
+
+/// The turns, as half-open ranges of message indexes: a message that opens one, up to the next such message or the end.
+/// Messages before the first belong to no turn. O(blocks).
+pub fn turns(transcript: &Transcript) -> Vec<Range<usize>> {
+    let mut turns: Vec<Range<usize>> = Vec::new();
+    for message in transcript.messages().filter(opens_turn) {
+        if let Some(last) = turns.last_mut() {
+            last.end = message.index;
+        }
+        turns.push(message.index..transcript.len());
+    }
+    turns
+}
+
+/// Why messages are bound to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BondKind {
+    /// A call and its result.
+    Pair,
+    /// A call and a result beyond its first.
+    RepeatedResult,
+    /// A message that makes sense only before the one that follows.
+    Next,
+    /// A block of an unknown kind and its neighbour.
+    Unknown,
+}
+
+/// Messages `first..=last` that must stay on one side of a cut. `last` is the number of messages where a message is
+/// bound to one that has yet to come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bond {
+    /// Why.
+    pub kind: BondKind,
+    /// First message.
+    pub first: usize,
+    /// Last message.
+    pub last: usize,
+    /// The call, where there is one.
+    pub call: Option<BlockRef>,
+}
+
+/// Every bond across message edges, ordered by kind, then by place. O(blocks).
+pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
+    let mut bonds = Vec::with_capacity(pairs.pairs.len());
+    let answered = pairs.pairs.iter().map(|pair| (BondKind::Pair, pair));
+    let repeated = pairs
+        .repeated_results
+        .iter()
+        .map(|pair| (BondKind::RepeatedResult, pair));
+    for (kind, pair) in answered.chain(repeated) {
+        if pair.call.message < pair.result.message {
+            bonds.push(Bond {
+                kind,
+                first: pair.call.message,
+                last: pair.result.message,
+                call: Some(pair.call),
+            });
+        }
+    }
+    let neighbours = |kind, first: usize| Bond {
+        kind,
+        first,
+        last: first + 1,
+        call: None,
+    };
+    for message in transcript.messages() {
+        let mut blocks = message.blocks();
+        if blocks.len() > 0 && blocks.all(|block| block.row.binding == Binding::Next) {
+            bonds.push(neighbours(BondKind::Next, message.index));
+        }
+        let mut edges = message.blocks();
+        let first = edges.next();
+        let last = edges.last().or(first);
+        let unknown =
+            |block: Option<crate::transcript::BlockView<'_>>| block.is_some_and(|b| b.row.binding == Binding::Both);
+        if unknown(first) && message.index > 0 {
+            bonds.push(neighbours(BondKind::Unknown, message.index - 1));
+        }
+        if unknown(last) && message.index + 1 < transcript.len() {
+            bonds.push(neighbours(BondKind::Unknown, message.index));
+        }
+    }
+    bonds
+}
+
+/// The messages after the leading instructions, tiled into the smallest ranges that no bond leaves: a call with its
+/// results and whatever stands between, reasoning with what it is bound to, or one free message. O(blocks).
+pub fn groups(transcript: &Transcript, pairs: &PairTable) -> Vec<Range<usize>> {
+    let (start, end) = (transcript.leading(), transcript.len());
+    let mut reach: Vec<usize> = (0..end).map(|index| index + 1).collect();
+    for bond in bonds(transcript, pairs) {
+        if let Some(stop) = reach.get_mut(bond.first.max(start)) {
+            *stop = (*stop).max((bond.last + 1).min(end));
+        }
+    }
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    for (index, &stop) in reach.iter().enumerate().skip(start) {
+        match groups.last_mut() {
+            Some(group) if index < group.end => group.end = group.end.max(stop),
+            _ => groups.push(index..stop),
+        }
+    }
+    groups
+}
+
+/// The open tool loop: the messages after the last one that opens a turn, if the model called tools there and its last
+/// message still does. Empty otherwise. O(blocks of the loop).
+pub fn open_loop(transcript: &Transcript) -> Range<usize> {
+    let (lowest, end) = (transcript.leading(), transcript.len());
+    let mut start = end;
+    let mut calling = false;
+    while start > lowest {
+        let Some(message) = transcript.message(start - 1) else {
+            break;
+        };
+        if opens_turn(&message) {
+            break;
+        }
+        if message.role() == Role::Assistant && !calling {
+            calling = calls_tools(&message);
+            if !calling {
+                break;
+            }
+        }
+        start -= 1;
+    }
+    if calling { start..end } else { end..end }
+}
+
+fn calls_tools(message: &MessageView<'_>) -> bool {
+    message
+        .blocks()
+        .any(|block| block.kind() == BlockKind::ToolCall && !block.row.server_side)
+}
+
+/// Whether the message's first block is reasoning.
+pub(crate) fn starts_with_reasoning(message: &MessageView<'_>) -> bool {
+    message
+        .blocks()
+        .next()
+        .is_some_and(|block| block.kind() == BlockKind::Reasoning)
+}
+
+/// Whether the format wants reasoning at the start of the open tool loop, and there is one.
+pub(crate) fn guarded_loop(transcript: &Transcript, rules: &Rules, thinking: bool) -> Option<Range<usize>> {
+    let wanted = thinking && rules.loop_starts_with_reasoning.is_some();
+    Some(open_loop(transcript)).filter(|range| wanted && !range.is_empty())
+}

@@ -1,5 +1,123 @@
-//! What a provider demands, as neutral flags.
+//! What a provider demands of a transcript, as neutral flags. Each wire format fills one table; nothing above this file
+//! asks which provider it is.
 
-/// The demands of one wire format.
-#[derive(Debug)]
-pub struct Rules {}
+use crate::findings::Severity;
+
+/// One demand: the rule it comes from, how bad breaking it is, and what the provider answers then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// The rule's id: letters of the wire format and a number.
+    pub rule: &'static str,
+    /// `Error` where the provider always refuses, `Warning` where only some receivers or models do, `Hint` where no
+    /// answer is on record.
+    pub severity: Severity,
+    /// The answer: the error text where one is on record, else one clause in plain words.
+    pub answer: &'static str,
+}
+
+/// A demand whose breach every receiver refuses.
+pub(crate) const fn refused(rule: &'static str, answer: &'static str) -> Demand {
+    Demand {
+        rule,
+        severity: Severity::Error,
+        answer,
+    }
+}
+
+/// A demand whose breach only some models, gateways or compatible servers refuse.
+pub(crate) const fn refused_by_some(rule: &'static str, answer: &'static str) -> Demand {
+    Demand {
+        rule,
+        severity: Severity::Warning,
+        answer,
+    }
+}
+
+/// Where results belong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResultPlace {
+    /// In messages of their own, in one run directly after the message with the calls.
+    SameRun,
+    /// In the next message, after neighbours of one role are joined.
+    NextMessage,
+}
+
+/// How far call ids must be distinct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdScope {
+    /// In the whole request.
+    Request,
+    /// Among calls that are open at the same time.
+    WhileOpen,
+}
+
+/// When a message counts as empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContentDemand {
+    /// Only messages of the model are held to it, and calls stand for content.
+    pub assistant_only: bool,
+    /// A blank string and an empty list count as empty, like a missing field and `null`.
+    pub blank_is_empty: bool,
+    /// The last message, if the model's, may be empty.
+    pub last_assistant_exempt: bool,
+    /// The demand.
+    pub demand: Demand,
+}
+
+/// The demands of one wire format. `None` where the provider makes no such demand.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Where results belong.
+    pub result_place: ResultPlace,
+    /// How far call ids must be distinct.
+    pub id_scope: IdScope,
+    /// The field of a message that lists its calls, if the format has one.
+    pub call_list: Option<&'static str>,
+
+    /// There is at least one message.
+    pub has_messages: Demand,
+    /// A result answers an open call before it.
+    pub result_needs_call: Demand,
+    /// A call is answered.
+    pub call_needs_result: Demand,
+    /// A call that the provider ran itself has its result.
+    pub server_call_needs_result: Option<Demand>,
+    /// A result stands where `result_place` says.
+    pub result_in_place: Demand,
+    /// A call has one result, not more.
+    pub one_result_per_call: Demand,
+    /// Call ids are distinct within `id_scope`.
+    pub distinct_call_ids: Demand,
+    /// A call has an id.
+    pub call_needs_id: Demand,
+    /// A result names the call it answers.
+    pub result_needs_id: Demand,
+    /// In a message with results, the results come first.
+    pub results_first: Option<Demand>,
+    /// No text stands after a call in a message of the model.
+    pub no_text_after_call: Option<Demand>,
+    /// The first message after the instructions is the user's.
+    pub first_is_user: Option<Demand>,
+    /// User and assistant take turns (asked only with `ScanOptions::strict_alternation`).
+    pub roles_alternate: Option<Demand>,
+    /// The messages do not start with instructions: those stand beside the messages.
+    pub no_leading_system: Option<Demand>,
+    /// Instructions stand only at the start.
+    pub system_first: Option<Demand>,
+    /// There is at most one message of instructions.
+    pub one_system: Option<Demand>,
+    /// The last message is not the model's.
+    pub last_not_assistant: Option<Demand>,
+    /// The last message, if the model's, does not end in white space.
+    pub last_not_trailing_space: Option<Demand>,
+    /// Messages are not empty.
+    pub content: Option<ContentDemand>,
+    /// No text block is blank.
+    pub no_blank_text: Option<Demand>,
+    /// A message of the model is not only reasoning.
+    pub not_only_reasoning: Option<Demand>,
+    /// With thinking on, the model's part of an open tool loop starts with reasoning.
+    pub loop_starts_with_reasoning: Option<Demand>,
+    /// The list of calls, where present, is not empty.
+    pub call_list_not_empty: Option<Demand>,
+}

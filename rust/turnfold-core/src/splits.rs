@@ -1,1 +1,346 @@
-//! Placeholder of the frame for `splits`.
+//! Where a transcript may be cut.
+//!
+//! A cut at `k` parts `messages[..k]` from `messages[k..]`. Cuts run from the number of leading instructions (nothing
+//! goes, always legal) to the number of messages (nothing stays). A cut is barred by every interval it falls into: a
+//! call and its result, a call that is still awaited, a block bound to its neighbour, a summary that the provider made,
+//! an open tool loop that would lose the reasoning at its start. Unanswered calls that nobody awaits bar nothing.
+
+use std::fmt::Write as _;
+use std::ops::{Range, RangeInclusive};
+
+use crate::groups::{self, BondKind};
+use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
+use crate::transcript::{Binding, Role, Transcript};
+
+/// Why an index is no split point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Blocker {
+    /// `pair`, `repeated_result`, `pending_call`, `bound_to_next`, `unknown_block`, `barrier`, `open_loop` or `outside`.
+    pub code: &'static str,
+    /// One sentence for a person.
+    pub text: String,
+    /// The call's id, where a call is the reason and has one.
+    pub call_id: Option<String>,
+    /// First index that is barred for this reason.
+    pub start: usize,
+    /// One past the last index that is barred for this reason.
+    pub stop: usize,
+}
+
+/// An interval of barred cuts.
+#[derive(Clone, Debug)]
+struct Bar {
+    cuts: Range<u32>,
+    why: Why,
+    call_id: Option<Box<str>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Why {
+    Bond(BondKind),
+    Pending,
+    Barrier,
+    OpenLoop,
+}
+
+/// The legal cuts of one transcript. Built in O(blocks); every question is O(log messages) or better.
+#[derive(Clone, Debug)]
+pub struct Splits {
+    lowest: usize,
+    highest: usize,
+    /// Ascending.
+    legal: Vec<u32>,
+    /// By first barred cut.
+    bars: Vec<Bar>,
+    /// `reach[k]`: the largest end of `bars[..=k]`.
+    reach: Vec<u32>,
+}
+
+impl Splits {
+    /// Whether a cut at `index` is legal.
+    pub fn contains(&self, index: usize) -> bool {
+        self.at_or_before(index) == Some(index)
+    }
+
+    /// The legal cuts, ascending.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = usize> + ExactSizeIterator + '_ {
+        self.legal.iter().map(|&index| index as usize)
+    }
+
+    /// The nearest legal cut at or before `index`.
+    pub fn at_or_before(&self, index: usize) -> Option<usize> {
+        let after = self.legal.partition_point(|&legal| legal as usize <= index);
+        self.legal.get(after.checked_sub(1)?).map(|&legal| legal as usize)
+    }
+
+    /// The nearest legal cut at or after `index`.
+    pub fn at_or_after(&self, index: usize) -> Option<usize> {
+        let first = self.legal.partition_point(|&legal| (legal as usize) < index);
+        self.legal.get(first).map(|&legal| legal as usize)
+    }
+
+    /// The lowest cut: the number of leading instructions, which stay where they are.
+    pub fn lowest(&self) -> usize {
+        self.lowest
+    }
+
+    /// The highest cut: the number of messages.
+    pub fn highest(&self) -> usize {
+        self.highest
+    }
+
+    /// What bars a cut at `index`; empty where it is legal. Outer reasons come first. O(log messages + the intervals
+    /// that overlap around it).
+    pub fn why_not(&self, index: usize) -> Vec<Blocker> {
+        if !(self.lowest..=self.highest).contains(&index) {
+            return vec![self.outside(index)];
+        }
+        let after = self.bars.partition_point(|bar| bar.cuts.start as usize <= index);
+        let mut blockers = Vec::new();
+        for (bar, &reach) in self.bars.iter().zip(&self.reach).take(after).rev() {
+            if reach as usize <= index {
+                break;
+            }
+            if bar.cuts.end as usize > index {
+                blockers.push(bar.blocker(index));
+            }
+        }
+        blockers.reverse();
+        blockers
+    }
+
+    fn outside(&self, index: usize) -> Blocker {
+        let (lowest, highest) = (self.lowest, self.highest);
+        let (start, stop) = if index < lowest {
+            (0, lowest)
+        } else {
+            (highest + 1, index.saturating_add(1))
+        };
+        Blocker {
+            code: "outside",
+            text: format!("a cut at {index} is outside of {lowest} to {highest}"),
+            call_id: None,
+            start,
+            stop,
+        }
+    }
+}
+
+impl Bar {
+    fn blocker(&self, index: usize) -> Blocker {
+        let (start, stop) = (self.cuts.start as usize, self.cuts.end as usize);
+        let (before, last) = (start.saturating_sub(1), stop.saturating_sub(1));
+        let mut call = String::from("call");
+        if let Some(id) = &self.call_id {
+            let _ = write!(call, " {id:?}");
+        }
+        let (code, reason) = match self.why {
+            Why::Bond(BondKind::Pair) => (
+                "pair",
+                format!("parts {call} in messages[{before}] from its result in messages[{last}]"),
+            ),
+            Why::Bond(BondKind::RepeatedResult) => (
+                "repeated_result",
+                format!("parts {call} in messages[{before}] from a further result in messages[{last}]"),
+            ),
+            Why::Bond(BondKind::Next) => (
+                "bound_to_next",
+                format!("parts messages[{before}] from what it is bound to after it"),
+            ),
+            Why::Bond(BondKind::Unknown) => (
+                "unknown_block",
+                format!(
+                    "parts messages[{before}] from messages[{last}], of which one has a block of an unknown kind at the edge"
+                ),
+            ),
+            Why::Pending => (
+                "pending_call",
+                format!("gives away {call} in messages[{before}], whose result is awaited"),
+            ),
+            Why::Barrier => (
+                "barrier",
+                format!("is not behind the provider's own summary in messages[{last}]"),
+            ),
+            Why::OpenLoop => (
+                "open_loop",
+                String::from("leaves an open tool loop without reasoning at its start, though thinking is on"),
+            ),
+        };
+        Blocker {
+            code,
+            text: format!("a cut at {index} {reason}"),
+            call_id: self.call_id.as_deref().map(String::from),
+            start,
+            stop,
+        }
+    }
+}
+
+/// The legal cuts of `transcript`. O(blocks).
+pub fn splits(transcript: &Transcript, options: &ScanOptions) -> Splits {
+    splits_of(transcript, options, &pairs::pair(transcript, options))
+}
+
+/// The legal cuts, where the pairs are known already. O(blocks).
+pub fn splits_of(transcript: &Transcript, options: &ScanOptions, pairs: &PairTable) -> Splits {
+    let (lowest, highest) = (transcript.leading(), transcript.len());
+    let mut bars = bars(transcript, options, pairs, lowest..=highest);
+    bars.sort_by_key(|bar| (bar.cuts.start, std::cmp::Reverse(bar.cuts.end)));
+    let mut depth = vec![0_i64; highest + 2];
+    for bar in &bars {
+        for (edge, step) in [(bar.cuts.start, 1), (bar.cuts.end, -1)] {
+            if let Some(count) = depth.get_mut(edge as usize) {
+                *count += step;
+            }
+        }
+    }
+    let mut open = 0;
+    let legal = (0..=highest)
+        .filter(|&index| {
+            open += depth.get(index).copied().unwrap_or_default();
+            open == 0 && index >= lowest
+        })
+        .map(|index| index as u32)
+        .collect();
+    let reach = bars
+        .iter()
+        .scan(0, |furthest, bar| {
+            *furthest = bar.cuts.end.max(*furthest);
+            Some(*furthest)
+        })
+        .collect();
+    Splits {
+        lowest,
+        highest,
+        legal,
+        bars,
+        reach,
+    }
+}
+
+fn bars(transcript: &Transcript, options: &ScanOptions, pairs: &PairTable, cuts: RangeInclusive<usize>) -> Vec<Bar> {
+    // The lowest cut gives nothing away, so nothing bars it.
+    let (lowest, highest) = (*cuts.start() + 1, *cuts.end());
+    let mut bars = Vec::new();
+    let mut bar = |why, first: usize, last: usize, call: Option<BlockRef>| {
+        let (first, last) = (first.max(lowest), last.min(highest));
+        if first <= last {
+            bars.push(Bar {
+                cuts: first as u32..last as u32 + 1,
+                why,
+                call_id: call
+                    .and_then(|at| pairs::call_id(transcript, at))
+                    .map(String::into_boxed_str),
+            });
+        }
+    };
+    for bond in groups::bonds(transcript, pairs) {
+        bar(Why::Bond(bond.kind), bond.first + 1, bond.last, bond.call);
+    }
+    for &call in &pairs.pending {
+        bar(Why::Pending, call.message + 1, highest, Some(call));
+    }
+    let mut barrier = None;
+    for message in transcript.messages() {
+        if message.blocks().any(|block| block.row.binding == Binding::Barrier) {
+            barrier = Some(message.index);
+        }
+    }
+    if let Some(message) = barrier {
+        bar(Why::Barrier, lowest, message, None);
+    }
+    let rules = transcript.format().rules();
+    if let Some(open) = groups::guarded_loop(transcript, rules, options.thinking(transcript)) {
+        // From the end: in every tail the first message of the model decides; a tail without one keeps nothing.
+        let mut barred_to = Some(highest);
+        for message in open.clone().rev().filter_map(|index| transcript.message(index)) {
+            if message.role() != Role::Assistant {
+                continue;
+            }
+            match (groups::starts_with_reasoning(&message), barred_to) {
+                (true, Some(last)) => {
+                    bar(Why::OpenLoop, message.index + 1, last, None);
+                    barred_to = None;
+                }
+                (false, None) => barred_to = Some(message.index),
+                _ => {}
+            }
+        }
+        if let Some(last) = barred_to {
+            bar(Why::OpenLoop, open.start, last, None);
+        }
+    }
+    bars
+}
+
+/// How much to keep at the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The last so many messages.
+    Messages(usize),
+    /// The last so many turns.
+    Turns(usize),
+    /// The longest tail of at most so many tokens (the upper bound of its count).
+    Tokens(u64),
+}
+
+/// A legal cut, beside the one that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SplitChoice {
+    /// The legal cut: messages before it may go, the others stay.
+    pub index: usize,
+    /// The cut that the wish alone would give.
+    pub requested: usize,
+    /// What bars the requested cut; empty where the two are equal.
+    pub moved_by: Vec<Blocker>,
+}
+
+/// The legal cut for a wish. Messages and turns snap to the nearest legal cut at or before the requested one, so that
+/// never less than asked for is kept; tokens snap to the nearest at or after it, so that never more is. `None` where
+/// there is no such cut. `tail_tokens(k)` is the upper bound of the tokens of `messages[k..]` and falls with `k`; it is
+/// asked O(log messages) times, and only for `Keep::Tokens`.
+pub fn find_split_by(
+    transcript: &Transcript,
+    splits: &Splits,
+    keep: Keep,
+    mut tail_tokens: impl FnMut(usize) -> u64,
+) -> Option<SplitChoice> {
+    let (lowest, highest) = (splits.lowest, splits.highest);
+    let (requested, index) = match keep {
+        Keep::Messages(count) => at_least(splits, highest.saturating_sub(count)),
+        Keep::Turns(0) => at_least(splits, highest),
+        Keep::Turns(count) => {
+            let turns = groups::turns(transcript);
+            let first = turns.len().checked_sub(count).and_then(|k| turns.get(k));
+            at_least(splits, first.map_or(lowest, |turn| turn.start))
+        }
+        Keep::Tokens(limit) => {
+            let (mut fits, mut over) = (highest, lowest);
+            while over < fits {
+                let middle = over + (fits - over) / 2;
+                if tail_tokens(middle) <= limit {
+                    fits = middle;
+                } else {
+                    over = middle + 1;
+                }
+            }
+            (fits, splits.at_or_after(fits))
+        }
+    };
+    let index = index?;
+    let moved_by = if index == requested {
+        Vec::new()
+    } else {
+        splits.why_not(requested)
+    };
+    Some(SplitChoice {
+        index,
+        requested,
+        moved_by,
+    })
+}
+
+fn at_least(splits: &Splits, requested: usize) -> (usize, Option<usize>) {
+    let requested = requested.clamp(splits.lowest, splits.highest);
+    (requested, splits.at_or_before(requested))
+}

@@ -1,1 +1,242 @@
-//! Placeholder of the frame for `findings/mod`.
+//! What is wrong with a transcript: one rule a file, whose doc comment is the rule's page.
+
+use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
+use crate::rules::{Demand, Rules};
+use crate::transcript::{BlockView, MessageView, Transcript};
+
+pub mod blank_text;
+pub mod call_without_id;
+pub mod duplicate_call_id;
+pub mod duplicate_result;
+pub mod empty_call_list;
+pub mod empty_content;
+pub mod first_not_user;
+pub mod late_system;
+pub mod leading_system;
+pub mod misplaced_result;
+pub mod missing_reasoning;
+pub mod no_messages;
+pub mod only_reasoning;
+pub mod orphan_result;
+pub mod repeated_role;
+pub mod result_not_first;
+pub mod result_without_id;
+pub mod several_system;
+pub mod text_after_call;
+pub mod trailing_assistant;
+pub mod trailing_space;
+pub mod unanswered_call;
+
+/// How sure it is that a provider refuses the transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// No answer of a provider is on record.
+    Hint,
+    /// Some models or compatible servers refuse it.
+    Warning,
+    /// The provider refuses it.
+    Error,
+}
+
+impl Severity {
+    /// `hint`, `warning` or `error`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hint => "hint",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What a rule is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Category {
+    /// Calls, results and reasoning are whole. A cut at a split point keeps this.
+    Integrity,
+    /// Roles and blocks stand in the order that is asked for.
+    Order,
+    /// Messages hold something.
+    Content,
+}
+
+impl Category {
+    /// `integrity`, `order` or `content`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Integrity => "integrity",
+            Self::Order => "order",
+            Self::Content => "content",
+        }
+    }
+}
+
+/// One broken rule.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The stable code: the name of the rule's file.
+    pub code: &'static str,
+    /// The id of the provider's rule.
+    pub rule: &'static str,
+    /// How sure it is that a provider refuses the transcript.
+    pub severity: Severity,
+    /// What the rule is about.
+    pub category: Category,
+    /// Index of the message; `None` where the whole transcript is meant.
+    pub message: Option<usize>,
+    /// Index of the block in its message, where one block is meant.
+    pub block: Option<usize>,
+    /// The id of the call, where a call or result is meant that has one.
+    pub call_id: Option<String>,
+    /// JSON path of the place in the request body.
+    pub path: String,
+    /// What is wrong, and what the provider answers.
+    pub text: String,
+}
+
+/// The pairs and the findings of one transcript.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scan {
+    /// All calls and results, sorted out.
+    pub pairs: PairTable,
+    /// All broken rules, by place.
+    pub findings: Vec<Finding>,
+}
+
+impl Scan {
+    /// Whether no finding is an error.
+    pub fn ok(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity != Severity::Error)
+    }
+}
+
+/// One rule: its code, what it is about, and how it is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Check {
+    /// The stable code.
+    pub code: &'static str,
+    /// What the rule is about.
+    pub category: Category,
+    run: fn(&mut Scene<'_>),
+}
+
+/// Every check, by code.
+pub static CHECKS: [Check; 22] = [
+    blank_text::CHECK,
+    call_without_id::CHECK,
+    duplicate_call_id::CHECK,
+    duplicate_result::CHECK,
+    empty_call_list::CHECK,
+    empty_content::CHECK,
+    first_not_user::CHECK,
+    late_system::CHECK,
+    leading_system::CHECK,
+    misplaced_result::CHECK,
+    missing_reasoning::CHECK,
+    no_messages::CHECK,
+    only_reasoning::CHECK,
+    orphan_result::CHECK,
+    repeated_role::CHECK,
+    result_not_first::CHECK,
+    result_without_id::CHECK,
+    several_system::CHECK,
+    text_after_call::CHECK,
+    trailing_assistant::CHECK,
+    trailing_space::CHECK,
+    unanswered_call::CHECK,
+];
+
+/// Checks `transcript` against every demand of its format. O(blocks), plus the sort of the findings.
+pub fn scan(transcript: &Transcript, options: &ScanOptions) -> Scan {
+    let pairs = pairs::pair(transcript, options);
+    let mut scene = Scene {
+        transcript,
+        options,
+        rules: transcript.format().rules(),
+        pairs: &pairs,
+        category: Category::Integrity,
+        code: "",
+        findings: Vec::new(),
+    };
+    for check in &CHECKS {
+        scene.code = check.code;
+        scene.category = check.category;
+        (check.run)(&mut scene);
+    }
+    let mut findings = scene.findings;
+    findings.sort_by_key(|finding| (finding.message, finding.block));
+    Scan { pairs, findings }
+}
+
+/// What a check sees, and where it reports.
+struct Scene<'a> {
+    transcript: &'a Transcript,
+    options: &'a ScanOptions,
+    rules: &'static Rules,
+    pairs: &'a PairTable,
+    code: &'static str,
+    category: Category,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Scene<'a> {
+    fn block(&self, at: BlockRef) -> Option<BlockView<'a>> {
+        pairs::block_at(self.transcript, at)
+    }
+
+    /// Whether nothing comes after the message.
+    fn is_last(&self, message: &MessageView<'_>) -> bool {
+        message.index + 1 == self.transcript.len()
+    }
+
+    fn report_whole(&mut self, demand: Demand, what: &str) {
+        self.push(demand, None, None, None, String::from("messages"), what);
+    }
+
+    fn report_message(&mut self, demand: Demand, message: usize, what: &str) {
+        self.push(demand, Some(message), None, None, format!("messages[{message}]"), what);
+    }
+
+    fn report_block(&mut self, demand: Demand, block: &BlockView<'_>, what: &str) {
+        self.push(demand, Some(block.message), Some(block.index), None, block.path(), what);
+    }
+
+    fn report_call(&mut self, demand: Demand, block: &BlockView<'_>, what: &str) {
+        let call_id = pairs::call_id(self.transcript, BlockRef::of(block));
+        self.push(
+            demand,
+            Some(block.message),
+            Some(block.index),
+            call_id,
+            block.path(),
+            what,
+        );
+    }
+
+    fn push(
+        &mut self,
+        demand: Demand,
+        message: Option<usize>,
+        block: Option<usize>,
+        call_id: Option<String>,
+        path: String,
+        what: &str,
+    ) {
+        self.findings.push(Finding {
+            code: self.code,
+            rule: demand.rule,
+            severity: demand.severity,
+            category: self.category,
+            message,
+            block,
+            call_id,
+            text: format!("{what}; answer of the provider: {}", demand.answer),
+            path,
+        });
+    }
+}
+
+/// A call's id in quotes, or words for a call without one.
+fn quoted(call_id: Option<&str>) -> String {
+    call_id.map_or_else(|| String::from("without an id"), |id| format!("{id:?}"))
+}

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
 use crate::json::{Kind, Value, is_blank};
 
-use crate::rules::Rules;
+use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextSpan};
 
 /// The format.
@@ -394,5 +394,67 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
     best
 }
 
-/// The demands of the format.
-pub static RULES: Rules = Rules {};
+/// The demands of the format. Error texts are as public reports quote them: openclaw/openclaw#8525, cline/cline#7225,
+/// langchain-ai/langchain#34794, vellum-ai/vellum-assistant#2654, vercel/ai#13430, hua-bang/pulse-agent#346,
+/// tailcallhq/forgecode#1872, aws/amazon-q-developer-cli#695, coder/coder#22819; the order of blocks is as the page
+/// "Handle tool calls" says.
+pub static RULES: Rules = Rules {
+    result_place: ResultPlace::NextMessage,
+    id_scope: IdScope::Request,
+    call_list: None,
+    has_messages: refused("AM-19", "messages: at least one message is required"),
+    result_needs_call: refused("AM-1", UNEXPECTED_RESULT),
+    call_needs_result: refused("AM-2", UNANSWERED),
+    server_call_needs_result: Some(refused(
+        "AM-2",
+        "tool use was found without a corresponding tool result block",
+    )),
+    result_in_place: refused("AM-1", UNEXPECTED_RESULT),
+    one_result_per_call: refused("AM-17", "each tool_use must have a single result"),
+    distinct_call_ids: refused("AM-13", "`tool_use` ids must be unique"),
+    call_needs_id: refused("AM-13", "tool_use.id: Field required"),
+    result_needs_id: refused("AM-1", "tool_result.tool_use_id: Field required"),
+    results_first: Some(refused("AM-4", UNANSWERED)),
+    no_text_after_call: Some(refused("AM-5", UNANSWERED)),
+    first_is_user: Some(refused("AM-6", "first message must use the \"user\" role")),
+    roles_alternate: Some(refused(
+        "AM-7",
+        "roles must alternate between \"user\" and \"assistant\"",
+    )),
+    no_leading_system: Some(refused("AM-8", SYSTEM_ROLE)),
+    // Newer models take instructions between messages; before the first message nothing does.
+    system_first: Some(refused_by_some("AM-8", SYSTEM_ROLE)),
+    one_system: None,
+    last_not_assistant: Some(refused_by_some(
+        "AM-10",
+        "This model does not support assistant message prefill. The conversation must end with a user message",
+    )),
+    last_not_trailing_space: Some(refused(
+        "AM-10",
+        "final assistant content cannot end with trailing whitespace",
+    )),
+    content: Some(ContentDemand {
+        assistant_only: false,
+        blank_is_empty: true,
+        last_assistant_exempt: true,
+        demand: refused(
+            "AM-9",
+            "all messages must have non-empty content except for the optional final assistant message",
+        ),
+    }),
+    no_blank_text: Some(refused("AM-9", "text content blocks must be non-empty")),
+    not_only_reasoning: Some(refused(
+        "AM-16",
+        "The final block in an assistant message cannot be `thinking`",
+    )),
+    loop_starts_with_reasoning: Some(refused(
+        "AM-12",
+        "Expected `thinking` or `redacted_thinking`, but found `tool_use`",
+    )),
+    call_list_not_empty: None,
+};
+
+const UNEXPECTED_RESULT: &str = "unexpected tool_use_id found in tool_result blocks. Each tool_result block must have \
+     a corresponding tool_use block in the previous message";
+const UNANSWERED: &str = "tool_use ids were found without tool_result blocks immediately after";
+const SYSTEM_ROLE: &str = "Unexpected role \"system\". The Messages API accepts a top-level `system` parameter";

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
 use crate::json::{Kind, Value, is_blank};
 
-use crate::rules::Rules;
+use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{BlockKind, ContentForm, Head, Message, Place, Role, Span};
 
 /// The format.
@@ -419,5 +419,57 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
     best
 }
 
-/// The demands of the format.
-pub static RULES: Rules = Rules {};
+/// The demands of the format. Error texts are as public reports quote them: BerriAI/litellm#4931 and #10696,
+/// langchain-ai/langchain#33245, HolmesGPT/holmesgpt#1871, zeroclaw-labs/zeroclaw#937, aaif-goose/goose#12164,
+/// NousResearch/hermes-agent#67777; which fields are required is as the generated types of `openai` (Python) say.
+pub static RULES: Rules = Rules {
+    result_place: ResultPlace::SameRun,
+    id_scope: IdScope::WhileOpen,
+    call_list: Some("tool_calls"),
+    has_messages: refused("OC-13", "[] is too short - 'messages'"),
+    result_needs_call: refused(
+        "OC-1",
+        "messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
+    ),
+    call_needs_result: refused("OC-2", UNANSWERED),
+    server_call_needs_result: None,
+    result_in_place: refused("OC-2", UNANSWERED),
+    one_result_per_call: refused_by_some("OC-1", "Duplicate value for 'tool_call_id'"),
+    distinct_call_ids: refused("OC-12", "Duplicate value for 'tool_call_id'"),
+    call_needs_id: refused("OC-4", "no tool message can answer a call without an id"),
+    result_needs_id: refused("OC-4", "messages with role 'tool' must have a 'tool_call_id'"),
+    results_first: None,
+    no_text_after_call: None,
+    first_is_user: Some(refused_by_some(
+        "OC-8",
+        "chat templates of strict servers want the first message after the system text to be the user's",
+    )),
+    roles_alternate: Some(refused(
+        "OC-8",
+        "Conversation roles must alternate user/assistant/user/assistant/...",
+    )),
+    no_leading_system: None,
+    system_first: Some(refused_by_some("OC-7", "System message must be at the beginning")),
+    one_system: Some(refused_by_some("OC-7", "System message must be at the beginning")),
+    last_not_assistant: Some(refused_by_some(
+        "OC-15",
+        "This model does not support assistant message prefill. The conversation must end with a user message",
+    )),
+    last_not_trailing_space: None,
+    content: Some(ContentDemand {
+        assistant_only: true,
+        blank_is_empty: false,
+        last_assistant_exempt: false,
+        demand: refused("OC-6", "Invalid value for 'content': expected a string, got null"),
+    }),
+    no_blank_text: None,
+    not_only_reasoning: None,
+    loop_starts_with_reasoning: None,
+    call_list_not_empty: Some(refused(
+        "OC-9",
+        "Invalid 'messages[..].tool_calls': empty array. Expected an array with minimum length 1",
+    )),
+};
+
+const UNANSWERED: &str =
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'";

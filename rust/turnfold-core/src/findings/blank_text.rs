@@ -1,0 +1,27 @@
+//! A text block is empty or only white space.
+//!
+//! Emptying a block instead of removing it, or replacing it by a space, leaves one.
+
+use super::{Category, Check, Scene};
+use crate::transcript::{BlockKind, Place};
+
+pub(super) const CHECK: Check = Check {
+    code: "blank_text",
+    category: Category::Content,
+    run,
+};
+
+fn run(scene: &mut Scene<'_>) {
+    let Some(demand) = scene.rules.no_blank_text else {
+        return;
+    };
+    for message in scene.transcript.messages() {
+        for block in message.blocks() {
+            // A blank string as the whole content is `empty_content`.
+            let in_list = matches!(block.row.place, Place::Item(..));
+            if in_list && block.kind() == BlockKind::Text && block.row.blank {
+                scene.report_block(demand, &block, "the text block is empty or only white space");
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The field that lists a message's calls is there, and empty.
+//!
+//! Clients that always write the field leave it behind when there is no call.
+
+use memchr::memmem;
+
+use super::{Category, Check, Scene};
+use crate::json::Document;
+use crate::transcript::{BlockKind, Role};
+
+pub(super) const CHECK: Check = Check {
+    code: "empty_call_list",
+    category: Category::Content,
+    run,
+};
+
+fn run(scene: &mut Scene<'_>) {
+    let (Some(demand), Some(field)) = (scene.rules.call_list_not_empty, scene.rules.call_list) else {
+        return;
+    };
+    for message in scene
+        .transcript
+        .messages()
+        .filter(|message| message.role() == Role::Assistant)
+    {
+        if message.blocks().any(|block| block.kind() == BlockKind::ToolCall) {
+            continue;
+        }
+        if is_empty_list(message.bytes(), field) {
+            scene.report_message(demand, message.index, "the list of calls is empty");
+        }
+    }
+}
+
+/// Reads the message once more only where the field's name stands in it as a whole string.
+fn is_empty_list(message: &[u8], field: &str) -> bool {
+    if memmem::find(message, format!("\"{field}\"").as_bytes()).is_none() {
+        return false;
+    }
+    let Ok(document) = Document::parse(message) else {
+        return false;
+    };
+    let list = document.root().get(field).filter(|value| value.is_array());
+    list.is_some_and(|list| list.items().next().is_none())
+}

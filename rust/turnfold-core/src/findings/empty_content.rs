@@ -1,0 +1,38 @@
+//! A message has no content.
+//!
+//! Formats differ in what counts: a missing field and `null` always do (but not beside calls, where content is
+//! optional), an empty or blank string and an empty list only in some; some let the model's last message be empty.
+
+use super::{Category, Check, Scene};
+use crate::transcript::{BlockKind, ContentForm, Role};
+
+pub(super) const CHECK: Check = Check {
+    code: "empty_content",
+    category: Category::Content,
+    run,
+};
+
+fn run(scene: &mut Scene<'_>) {
+    let Some(wanted) = scene.rules.content else { return };
+    for message in scene.transcript.messages() {
+        let assistant = message.role() == Role::Assistant;
+        if wanted.assistant_only && !assistant {
+            continue;
+        }
+        if wanted.last_assistant_exempt && assistant && scene.is_last(&message) {
+            continue;
+        }
+        let what = match message.row.content {
+            ContentForm::Missing => "the message has no content",
+            ContentForm::Null => "the content is null",
+            ContentForm::Text { blank: true } if wanted.blank_is_empty => "the content is empty or only white space",
+            ContentForm::List(0) if wanted.blank_is_empty => "the content is an empty list",
+            _ => continue,
+        };
+        let stands_for_content = message.blocks().any(|block| block.kind() != BlockKind::Reasoning);
+        if wanted.assistant_only && stands_for_content {
+            continue;
+        }
+        scene.report_message(wanted.demand, message.index, what);
+    }
+}

@@ -1,0 +1,26 @@
+//! Two neighbouring messages of the user, or of the model.
+//!
+//! Asked only where the receiver is known to want strict turns. Most providers join such neighbours.
+
+use super::{Category, Check, Scene};
+use crate::transcript::Role;
+
+pub(super) const CHECK: Check = Check {
+    code: "repeated_role",
+    category: Category::Order,
+    run,
+};
+
+fn run(scene: &mut Scene<'_>) {
+    let Some(demand) = scene.rules.roles_alternate.filter(|_| scene.options.strict_alternation) else {
+        return;
+    };
+    let mut before = None;
+    for message in scene.transcript.messages() {
+        let role = message.role();
+        if matches!(role, Role::User | Role::Assistant) && before == Some(role) {
+            scene.report_message(demand, message.index, "the message has the same role as the one before");
+        }
+        before = Some(role);
+    }
+}
