@@ -2,10 +2,33 @@
 
 from typing import Literal, TypeAlias, final
 
-__all__ = ["Transcript", "__version__"]
+__all__ = [
+    "Splits",
+    "Transcript",
+    "__version__",
+    "extract_identifiers",
+    "occurring",
+    "scan",
+    "split_points",
+    "surviving",
+]
 
 _Body: TypeAlias = bytes | bytearray | memoryview
 _Kind: TypeAlias = Literal["text", "tool_call", "tool_result", "reasoning", "media", "opaque"]
+_Place: TypeAlias = tuple[str | None, int, int]
+_Blocker: TypeAlias = tuple[str, str, str | None, int, int]
+_Finding: TypeAlias = tuple[
+    str,
+    str,
+    Literal["error", "warning", "hint"],
+    Literal["integrity", "order", "content"],
+    int | None,
+    int | None,
+    str | None,
+    str,
+    str,
+]
+
 __version__: str
 
 @final
@@ -17,6 +40,7 @@ class Transcript:
     def to_json(self) -> bytes: ...
     def message_json(self, message_index: int) -> bytes: ...
     def roles(self) -> list[str]: ...
+    def identifiers(self, start: int, stop: int) -> list[tuple[str, str]]: ...
     def blocks(self, message_index: int) -> list[tuple[_Kind, str, str | None, str | None, str, bool]]: ...
     def __len__(self) -> int: ...
     @property
@@ -27,3 +51,30 @@ class Transcript:
     def model(self) -> str | None: ...
     @property
     def leading(self) -> int: ...
+
+@final
+class Splits:
+    def contains(self, index: int) -> bool: ...
+    def indices(self) -> list[int]: ...
+    def count(self) -> int: ...
+    def at_or_before(self, index: int) -> int | None: ...
+    def at_or_after(self, index: int) -> int | None: ...
+    def why_not(self, index: int) -> list[_Blocker]: ...
+
+def scan(
+    transcript: Transcript, pending_ids: list[str], thinking: bool | None, strict_alternation: bool, closed: bool
+) -> tuple[
+    list[_Finding],
+    list[tuple[str | None, int, int, int, int, bool]],
+    list[_Place],
+    list[_Place],
+    list[_Place],
+    list[str],
+    list[str],
+]: ...
+def split_points(
+    transcript: Transcript, pending_ids: list[str], thinking: bool | None, strict_alternation: bool, closed: bool
+) -> Splits: ...
+def extract_identifiers(text: str) -> list[tuple[str, str]]: ...
+def occurring(identifiers: list[str], text: str) -> list[bool]: ...
+def surviving(identifiers: list[str], transcript: Transcript) -> list[bool]: ...

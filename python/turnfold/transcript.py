@@ -25,13 +25,14 @@ class Transcript:
     back as they came.
     """
 
-    __slots__ = ("_objects", "kernel")
+    __slots__ = ("_objects", "_roles", "kernel")
 
     def __init__(self, kernel: _core.Transcript, objects: Sequence[Message | None]) -> None:
         self.kernel: Final = kernel
         """The compiled side. Only the faces of the kernel, this module's neighbours, look at it."""
         # One a message: the caller's object, or None until it is asked for.
         self._objects = list(objects)
+        self._roles: tuple[str, ...] | None = None
 
     @classmethod
     def from_json(cls, body: bytes | bytearray | memoryview, *, format: str | None = None) -> Self:
@@ -110,13 +111,27 @@ class Transcript:
         return self.kernel.leading
 
     @property
-    def roles(self) -> list[str]:
+    def roles(self) -> tuple[str, ...]:
         """Each message's role, as the input spells it."""
-        return self.kernel.roles()
+        if self._roles is None:
+            self._roles = tuple(self.kernel.roles())
+        return self._roles
 
     def blocks(self, message_index: int) -> tuple[Block, ...]:
         """Return the blocks of one message."""
         return tuple(Block(*fields) for fields in self.kernel.blocks(self._index(message_index)))
+
+    def identifiers(self, start: int = 0, stop: int | None = None) -> tuple[str, ...]:
+        """Find the identifiers in the texts of messages `[start, stop)`: each once, in the order first seen.
+
+        Paths, addresses, ids, names of code and errors; call ids are not among them. Linear in the bytes.
+        """
+        start, stop, _ = slice(start, stop).indices(len(self))
+        return tuple(text for _, text in self.kernel.identifiers(start, max(start, stop)))
+
+    def surviving(self, identifiers: Sequence[str]) -> tuple[bool, ...]:
+        """Say of each identifier whether it occurs in a text of this transcript, letter for letter. Linear in both."""
+        return tuple(_core.surviving(list(identifiers), self.kernel))
 
     def _index(self, message_index: int) -> int:
         if not 0 <= message_index < len(self):

@@ -1,6 +1,10 @@
 //! The Python module `turnfold._core`: a list of exports.
 
+#![allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over by value")]
+
+mod checks;
 mod door;
+mod identifiers;
 mod input;
 mod transcript;
 
@@ -9,6 +13,10 @@ mod transcript;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::checks::{Splits, scan, split_points};
+    #[pymodule_export]
+    use super::identifiers::{extract_identifiers, occurring, surviving};
     #[pymodule_export]
     use super::transcript::Transcript;
 

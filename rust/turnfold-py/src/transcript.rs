@@ -1,10 +1,13 @@
 //! The transcript as a Python class.
 
+use std::ops::Range;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use turnfold_core::{BlockKind, MessageView, Role, json};
 
 use crate::door::{Fault, attached, detached};
+use crate::identifiers::{self, IdentifierFields};
 use crate::input;
 
 /// One request, read. The typed face is `turnfold.Transcript`.
@@ -79,6 +82,14 @@ impl Transcript {
         })
     }
 
+    fn identifiers(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<IdentifierFields>> {
+        detached(py, || {
+            self.check(&(start..stop))?;
+            let found = turnfold_core::identifiers::extract_messages(&self.0, start..stop);
+            Ok(found.into_iter().map(identifiers::fields).collect())
+        })
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }
@@ -113,6 +124,17 @@ impl Transcript {
                 format!("There is no message {index}: the transcript has {len}"),
             )
         })
+    }
+
+    fn check(&self, range: &Range<usize>) -> Result<(), Fault> {
+        if range.start <= range.end && range.end <= self.0.len() {
+            return Ok(());
+        }
+        let (start, stop, len) = (range.start, range.end, self.0.len());
+        Err(Fault::new(
+            "argument",
+            format!("Messages [{start}, {stop}) do not lie in a transcript of {len}"),
+        ))
     }
 }
 

@@ -1,0 +1,82 @@
+"""The typed face of the kernel's checks: integrity, legal cuts, and how much of a prompt cache two requests share."""
+
+import sys
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from turnfold import _core
+from turnfold.errors import ArgumentError
+from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
+from turnfold.model.scan import ScanOptions
+from turnfold.model.splits import Blocker
+from turnfold.transcript import Transcript
+
+_BODY_ONLY: Final = ScanOptions()
+
+
+def scan(transcript: Transcript, options: ScanOptions = _BODY_ONLY) -> IntegrityReport:
+    """Check the transcript against what its provider demands.
+
+    `ok` means that no finding is an error. Orphan results, pending and abandoned calls are listed whether or not the
+    provider minds them. O(messages).
+    """
+    report = _core.scan(transcript.kernel, *_spread(options))
+    findings, pairs, pending, orphans, abandoned, call_ids, result_ids = report
+    found = tuple(Finding(*fields) for fields in findings)
+    return IntegrityReport(
+        ok=all(finding.severity != "error" for finding in found),
+        findings=found,
+        pairs=tuple(Pair(*fields) for fields in pairs),
+        pending=tuple(CallPlace(*fields) for fields in pending),
+        orphan_results=tuple(CallPlace(*fields) for fields in orphans),
+        abandoned_calls=tuple(CallPlace(*fields) for fields in abandoned),
+        duplicate_call_ids=tuple(call_ids),
+        duplicate_result_ids=tuple(result_ids),
+    )
+
+
+class SplitPoints(Collection[int]):
+    """The indices where the transcript may be cut: `[0, index)` goes, `[index, n)` stays.
+
+    Never below the leading system and developer messages. Made by `split_points`.
+    """
+
+    __slots__ = ("_kernel",)
+
+    def __init__(self, kernel: _core.Splits) -> None:
+        self._kernel = kernel
+
+    def __contains__(self, index: object) -> bool:
+        return isinstance(index, int) and 0 <= index <= sys.maxsize and self._kernel.contains(index)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._kernel.indices())
+
+    def __len__(self) -> int:
+        return self._kernel.count()
+
+    def __repr__(self) -> str:
+        return f"<SplitPoints {self._kernel.indices()}>"
+
+    def at_or_before(self, index: int) -> int | None:
+        """Return the nearest legal cut at `index` or below it."""
+        return self._kernel.at_or_before(min(index, sys.maxsize)) if index >= 0 else None
+
+    def at_or_after(self, index: int) -> int | None:
+        """Return the nearest legal cut at `index` or above it."""
+        return self._kernel.at_or_after(max(index, 0)) if index <= sys.maxsize else None
+
+    def why_not(self, index: int) -> tuple[Blocker, ...]:
+        """Return every pair or rule that a cut at `index` would break; none for a legal cut."""
+        if not 0 <= index <= sys.maxsize:
+            raise ArgumentError(f"There is no index {index} to cut at")
+        return tuple(Blocker(*fields) for fields in self._kernel.why_not(index))
+
+
+def split_points(transcript: Transcript, options: ScanOptions = _BODY_ONLY) -> SplitPoints:
+    """Find every legal cut. O(messages)."""
+    return SplitPoints(_core.split_points(transcript.kernel, *_spread(options)))
+
+
+def _spread(options: ScanOptions) -> tuple[list[str], bool | None, bool, bool]:
+    return list(options.pending_ids), options.thinking, options.strict_alternation, options.closed

@@ -1,0 +1,139 @@
+//! Integrity, legal cuts and shared prefixes.
+
+use pyo3::prelude::*;
+use turnfold_core::findings;
+use turnfold_core::pairs::{self, BlockRef, ScanOptions};
+use turnfold_core::splits::{self, Blocker};
+
+use crate::door::{attached, detached};
+use crate::transcript::Transcript;
+
+/// `code`, `rule`, `severity`, `category`, `message`, `block`, `call_id`, `path`, `text`.
+type FindingFields = (
+    &'static str,
+    &'static str,
+    &'static str,
+    &'static str,
+    Option<usize>,
+    Option<usize>,
+    Option<String>,
+    String,
+    String,
+);
+/// `call_id`, call's message and block, result's message and block, `misplaced`.
+type PairFields = (Option<String>, usize, usize, usize, usize, bool);
+/// `call_id`, message, block.
+type PlaceFields = (Option<String>, usize, usize);
+/// `code`, `text`, `call_id`, `start`, `stop`.
+type BlockerFields = (&'static str, String, Option<String>, usize, usize);
+/// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids.
+type ScanFields = (
+    Vec<FindingFields>,
+    Vec<PairFields>,
+    Vec<PlaceFields>,
+    Vec<PlaceFields>,
+    Vec<PlaceFields>,
+    Vec<String>,
+    Vec<String>,
+);
+#[pyfunction]
+pub(crate) fn scan(
+    py: Python<'_>,
+    transcript: &Transcript,
+    pending_ids: Vec<String>,
+    thinking: Option<bool>,
+    strict_alternation: bool,
+    closed: bool,
+) -> PyResult<ScanFields> {
+    let options = options(pending_ids, thinking, strict_alternation, closed);
+    detached(py, || {
+        let transcript = &transcript.0;
+        let scan = findings::scan(transcript, &options);
+        let table = scan.pairs;
+        let place = |at: &BlockRef| (pairs::call_id(transcript, *at), at.message, at.block);
+        let pairs = table.pairs.iter().map(|pair| {
+            let (call, result) = (pair.call, pair.result);
+            let id = pairs::call_id(transcript, call);
+            (
+                id,
+                call.message,
+                call.block,
+                result.message,
+                result.block,
+                pair.misplaced,
+            )
+        });
+        let findings = scan.findings.into_iter().map(|f| {
+            let (severity, category) = (f.severity.as_str(), f.category.as_str());
+            (
+                f.code, f.rule, severity, category, f.message, f.block, f.call_id, f.path, f.text,
+            )
+        });
+        Ok((
+            findings.collect(),
+            pairs.collect(),
+            table.pending.iter().map(place).collect(),
+            table.orphan_results.iter().map(place).collect(),
+            table.abandoned.iter().map(place).collect(),
+            table.duplicate_call_ids,
+            table.duplicate_result_ids,
+        ))
+    })
+}
+
+/// The legal cuts of one transcript. The typed face is `turnfold.SplitPoints`.
+#[pyclass(frozen, module = "turnfold._core")]
+pub(crate) struct Splits(splits::Splits);
+
+#[pymethods]
+impl Splits {
+    fn contains(&self, index: usize) -> bool {
+        self.0.contains(index)
+    }
+
+    fn indices(&self) -> Vec<usize> {
+        self.0.iter().collect()
+    }
+
+    fn count(&self) -> usize {
+        self.0.iter().len()
+    }
+
+    fn at_or_before(&self, index: usize) -> Option<usize> {
+        self.0.at_or_before(index)
+    }
+
+    fn at_or_after(&self, index: usize) -> Option<usize> {
+        self.0.at_or_after(index)
+    }
+
+    fn why_not(&self, py: Python<'_>, index: usize) -> PyResult<Vec<BlockerFields>> {
+        attached(py, || Ok(self.0.why_not(index).into_iter().map(blocker).collect()))
+    }
+}
+
+#[pyfunction]
+pub(crate) fn split_points(
+    py: Python<'_>,
+    transcript: &Transcript,
+    pending_ids: Vec<String>,
+    thinking: Option<bool>,
+    strict_alternation: bool,
+    closed: bool,
+) -> PyResult<Splits> {
+    let options = options(pending_ids, thinking, strict_alternation, closed);
+    detached(py, || Ok(Splits(splits::splits(&transcript.0, &options))))
+}
+
+fn options(pending_ids: Vec<String>, thinking: Option<bool>, strict_alternation: bool, closed: bool) -> ScanOptions {
+    ScanOptions {
+        pending_ids,
+        thinking,
+        strict_alternation,
+        closed,
+    }
+}
+
+fn blocker(blocker: Blocker) -> BlockerFields {
+    (blocker.code, blocker.text, blocker.call_id, blocker.start, blocker.stop)
+}
