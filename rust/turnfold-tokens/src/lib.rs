@@ -1,17 +1,33 @@
 //! Exact token counts for the published byte-pair encodings. Knows text; knows no transcript, no JSON, no Python.
+//!
+//! A text is cut into pre-tokens by a pattern (`scan`); a pre-token that is a token counts one; any other is merged
+//! from its bytes (`merge`). The vocabularies are part of the program (`vocabulary`), unpacked into look-up tables
+//! (`tables`) when an encoding is first used. What a thread has merged before it remembers (`thread_memory`).
+//!
+//! ```
+//! use turnfold_tokens::{Encoding, Keep};
+//!
+//! let tokenizer = Encoding::O200kBase.tokenizer();
+//! assert_eq!(tokenizer.count("hello world"), 2);
+//! assert_eq!(tokenizer.encode("hello world"), [24912, 2375]);
+//! assert_eq!(tokenizer.count_up_to("hello world", 1), None);
+//! assert_eq!(tokenizer.truncate("hello world", 1, Keep::Head).head_bytes, "hello".len());
+//! ```
 
-/// A published byte-pair encoding that ships with the crate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Encoding {
-    /// `o200k_base`.
-    O200kBase,
-    /// `cl100k_base`.
-    Cl100kBase,
-    /// `o200k_harmony`: the ranks of `o200k_base` with other special tokens.
-    O200kHarmony,
-}
+mod class_table;
+mod classes;
+mod encoding;
+mod merge;
+#[cfg(feature = "naive")]
+pub mod naive;
+mod scan;
+mod special;
+mod tables;
+mod thread_memory;
+mod tokenizer;
+mod truncate;
+mod vocabulary;
 
-impl Encoding {
-    /// Every encoding, in the order of their discriminants.
-    pub const ALL: [Self; 3] = [Self::O200kBase, Self::Cl100kBase, Self::O200kHarmony];
-}
+pub use encoding::Encoding;
+pub use tokenizer::{Tokenizer, UnknownToken};
+pub use truncate::{Keep, Truncation};

@@ -1,0 +1,329 @@
+//! The look-up tables built from a vocabulary when it is first used.
+
+use crate::vocabulary::Vocabulary;
+
+/// The longest piece of text that fits a [`Key`], in bytes.
+pub(crate) const KEY_BYTES: usize = 15;
+
+/// A piece of at most [`KEY_BYTES`] bytes as one integer: the bytes from the low end, the length (1..=15) in bits
+/// 120..124. Bits 124..128 are free for a value. No key is 0.
+pub(crate) type Key = u128;
+
+const MASKS: [u128; 16] = {
+    let mut masks = [0; 16];
+    let mut length = 1;
+    while length < 16 {
+        masks[length] = (1 << (8 * length)) - 1;
+        length += 1;
+    }
+    masks
+};
+
+/// The key of the first `length` (1..=15) of 16 bytes.
+#[inline]
+pub(crate) fn key_of(bytes: [u8; 16], length: usize) -> Key {
+    let length = length & 15;
+    (u128::from_le_bytes(bytes) & MASKS[length]) | (length as u128) << 120
+}
+
+/// The key of `text[start..end]`, which is 1..=15 bytes long.
+#[inline]
+pub(crate) fn key_at(text: &[u8], start: usize, end: usize) -> Key {
+    if let Some(bytes) = text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
+        return key_of(*bytes, end - start);
+    }
+    let mut bytes = [0; 16];
+    for (byte, from) in bytes.iter_mut().zip(text.get(start..end).unwrap_or_default()) {
+        *byte = *from;
+    }
+    key_of(bytes, end - start)
+}
+
+/// A well-mixed 64-bit hash of a key.
+#[inline]
+pub(crate) fn hash(key: Key) -> u64 {
+    let low = (key as u64) ^ 0x9E37_79B9_7F4A_7C15;
+    let high = ((key >> 64) as u64) ^ 0xD1B5_4A32_D192_ED03;
+    let product = u128::from(low) * u128::from(high);
+    (product as u64) ^ ((product >> 64) as u64)
+}
+
+/// A hash of bytes of any length.
+fn hash_bytes(bytes: &[u8]) -> u64 {
+    bytes.chunks(KEY_BYTES).fold(bytes.len() as u64, |state, chunk| {
+        (state ^ hash(key_at(chunk, 0, chunk.len())))
+            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            .rotate_left(29)
+    })
+}
+
+const BUCKET: usize = 4;
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Bucket([Key; BUCKET]);
+
+/// Which pieces of at most 15 bytes are tokens, and of which rank. Written once, then only read.
+pub(crate) struct ShortTokens {
+    buckets: Vec<Bucket>,
+    ranks: Vec<[u32; BUCKET]>,
+    shift: u32,
+}
+
+impl ShortTokens {
+    fn new(vocabulary: &Vocabulary) -> Self {
+        // At most half full, so that most misses end in the first bucket.
+        let bits = (vocabulary.len() * 2 / BUCKET)
+            .next_power_of_two()
+            .trailing_zeros()
+            .max(1);
+        let mut table = Self {
+            buckets: vec![Bucket([0; BUCKET]); 1 << bits],
+            ranks: vec![[0; BUCKET]; 1 << bits],
+            shift: 64 - bits,
+        };
+        // In rank order: the commonest tokens come first in their bucket.
+        for (rank, token) in vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES) {
+            table.insert(key_at(token, 0, token.len()), rank);
+        }
+        table
+    }
+
+    fn insert(&mut self, key: Key, rank: u32) {
+        let mask = self.buckets.len() - 1;
+        let mut at = (hash(key) >> self.shift) as usize;
+        loop {
+            if let (Some(bucket), Some(ranks)) = (self.buckets.get_mut(at), self.ranks.get_mut(at))
+                && let Some(slot) = bucket.0.iter().position(|slot| *slot == 0)
+            {
+                bucket.0[slot] = key;
+                ranks[slot] = rank;
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    #[inline]
+    fn find(&self, key: Key, hash: u64) -> Option<(usize, usize)> {
+        let mut at = (hash >> self.shift) as usize;
+        while let Some(bucket) = self.buckets.get(at) {
+            for (slot, known) in bucket.0.iter().enumerate() {
+                if *known == key {
+                    return Some((at, slot));
+                }
+                if *known == 0 {
+                    return None;
+                }
+            }
+            at = (at + 1) & (self.buckets.len() - 1);
+        }
+        None
+    }
+
+    /// Whether the piece is a token. `hash` is the key's.
+    #[inline]
+    pub(crate) fn contains(&self, key: Key, hash: u64) -> bool {
+        self.find(key, hash).is_some()
+    }
+
+    /// The rank of the piece if it is a token. `hash` is the key's.
+    #[inline]
+    pub(crate) fn rank(&self, key: Key, hash: u64) -> Option<u32> {
+        let (bucket, slot) = self.find(key, hash)?;
+        Some(self.ranks.get(bucket)?[slot])
+    }
+}
+
+/// The ranks of the tokens of more than 15 bytes, as an open-addressed table of ranks plus one.
+pub(crate) struct LongTokens {
+    slots: Vec<u32>,
+}
+
+impl LongTokens {
+    fn new(vocabulary: &Vocabulary) -> Self {
+        let long = || vocabulary.tokens().filter(|(_, token)| token.len() > KEY_BYTES);
+        let mut slots = vec![0_u32; (long().count() * 4).next_power_of_two()];
+        let mask = slots.len() - 1;
+        for (rank, token) in long() {
+            let mut at = hash_bytes(token) as usize & mask;
+            while slots.get(at).is_some_and(|slot| *slot != 0) {
+                at = (at + 1) & mask;
+            }
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = rank + 1;
+            }
+        }
+        Self { slots }
+    }
+
+    fn rank(&self, vocabulary: &Vocabulary, piece: &[u8]) -> Option<u32> {
+        let mask = self.slots.len() - 1;
+        let mut at = hash_bytes(piece) as usize & mask;
+        loop {
+            let rank = self.slots.get(at)?.checked_sub(1)?;
+            if vocabulary.token(rank) == Some(piece) {
+                return Some(rank);
+            }
+            at = (at + 1) & mask;
+        }
+    }
+}
+
+/// No rank: the pair does not merge.
+pub(crate) const NO_RANK: u32 = u32::MAX;
+
+/// Which two neighbouring tokens merge, and into which.
+///
+/// Only the parts of each token's own last merge are listed. That loses nothing: when two neighbours whose join is
+/// a token are about to merge, no merge has crossed the edges of their span yet, so inside it went exactly what goes
+/// on when the span is encoded alone, and that comes to one pair only.
+pub(crate) struct Merges {
+    /// The merge of two single bytes, by `left byte << 8 | right byte`.
+    bytes: Vec<u32>,
+    /// `left << 40 | right << 20 | merged`, all ranks below 2^20; 0 is empty (rank 0 is a byte, never merged into).
+    slots: Vec<u64>,
+    shift: u32,
+}
+
+const RANK_BITS: u32 = 20;
+const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
+
+impl Merges {
+    fn new(vocabulary: &Vocabulary, byte_ranks: &[u32; 256]) -> Self {
+        let bits = (vocabulary.len() * 2).next_power_of_two().trailing_zeros().max(1);
+        let mut merges = Self {
+            bytes: vec![NO_RANK; 1 << 16],
+            slots: vec![0; 1 << bits],
+            shift: 64 - bits,
+        };
+        let mask = merges.slots.len() - 1;
+        for (left, right, merged) in vocabulary.merges() {
+            let pair = u64::from(left) << RANK_BITS | u64::from(right);
+            let mut at = merges.place(pair);
+            while merges.slots.get(at).is_some_and(|slot| *slot != 0) {
+                at = (at + 1) & mask;
+            }
+            if let Some(slot) = merges.slots.get_mut(at) {
+                *slot = pair << RANK_BITS | u64::from(merged);
+            }
+        }
+        for left in 0..=255_u8 {
+            for right in 0..=255_u8 {
+                let rank = merges.rank(byte_ranks[usize::from(left)], byte_ranks[usize::from(right)]);
+                if let Some(slot) = merges.bytes.get_mut(usize::from(left) << 8 | usize::from(right)) {
+                    *slot = rank;
+                }
+            }
+        }
+        merges
+    }
+
+    #[inline]
+    fn place(&self, pair: u64) -> usize {
+        (pair.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> self.shift) as usize
+    }
+
+    /// The rank of the token that `left` and `right` merge into, or [`NO_RANK`].
+    #[inline]
+    pub(crate) fn rank(&self, left: u32, right: u32) -> u32 {
+        let pair = u64::from(left) << RANK_BITS | u64::from(right);
+        let mut at = self.place(pair);
+        while let Some(slot) = self.slots.get(at) {
+            if slot >> RANK_BITS == pair && *slot != 0 {
+                return (slot & RANK_MASK) as u32;
+            }
+            if *slot == 0 {
+                break;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        NO_RANK
+    }
+
+    /// The rank of the token that two bytes merge into, or [`NO_RANK`].
+    #[inline]
+    pub(crate) fn byte_rank(&self, left: u8, right: u8) -> u32 {
+        self.bytes
+            .get(usize::from(left) << 8 | usize::from(right))
+            .copied()
+            .unwrap_or(NO_RANK)
+    }
+}
+
+/// A vocabulary with everything needed to encode with it.
+pub(crate) struct Tables {
+    /// The tokens.
+    pub(crate) vocabulary: Vocabulary,
+    /// The tokens that fit a key.
+    pub(crate) short: ShortTokens,
+    /// The others.
+    long: LongTokens,
+    /// The pairs that merge.
+    pub(crate) merges: Merges,
+    /// The rank of each single byte.
+    pub(crate) byte_ranks: [u32; 256],
+}
+
+impl Tables {
+    pub(crate) fn new(vocabulary: Vocabulary) -> Self {
+        let mut byte_ranks = [0; 256];
+        for (rank, token) in vocabulary.tokens().take(256) {
+            if let [byte] = token {
+                byte_ranks[usize::from(*byte)] = rank;
+            }
+        }
+        Self {
+            short: ShortTokens::new(&vocabulary),
+            long: LongTokens::new(&vocabulary),
+            merges: Merges::new(&vocabulary, &byte_ranks),
+            byte_ranks,
+            vocabulary,
+        }
+    }
+
+    /// The rank of a piece that is itself a token.
+    pub(crate) fn rank(&self, piece: &[u8]) -> Option<u32> {
+        if piece.is_empty() {
+            return None;
+        }
+        if piece.len() <= KEY_BYTES {
+            let key = key_at(piece, 0, piece.len());
+            return self.short.rank(key, hash(key));
+        }
+        if piece.len() > crate::vocabulary::LONGEST_TOKEN {
+            return None;
+        }
+        self.long.rank(&self.vocabulary, piece)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocabulary::{CL100K_BASE, O200K_BASE};
+
+    #[test]
+    fn every_token_and_every_merge_is_found() {
+        for packed in [O200K_BASE, CL100K_BASE] {
+            let tables = Tables::new(Vocabulary::unpack(packed).unwrap());
+            for (rank, token) in tables.vocabulary.tokens() {
+                assert_eq!(tables.rank(token), Some(rank));
+            }
+            for (left, right, merged) in tables.vocabulary.merges() {
+                assert_eq!(tables.merges.rank(left, right), merged);
+            }
+            assert_eq!(tables.rank(b""), None);
+            assert_eq!(tables.rank(b"\xFF\xFE\xFD not a token"), None);
+            assert_eq!(tables.rank(b"\xFF\xFE\xFDnone"), None);
+            assert_eq!(tables.merges.rank(0, 0xF_FFFF), NO_RANK);
+        }
+    }
+
+    #[test]
+    fn a_key_tells_length_and_bytes_apart() {
+        assert_ne!(key_at(b"a", 0, 1), key_at(b"a\0", 0, 2));
+        assert_eq!(key_at(b"xab", 1, 3), key_at(b"ab012345678901234567", 0, 2));
+        assert_eq!(key_at(b"0123456789abcdef", 0, 15), key_at(b"0123456789abcde", 0, 15));
+    }
+}

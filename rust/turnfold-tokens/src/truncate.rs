@@ -1,0 +1,410 @@
+//! Cutting a text to a number of tokens.
+
+use crate::classes::Class;
+use crate::thread_memory::{self, ThreadMemory};
+use crate::tokenizer::Tokenizer;
+use crate::vocabulary::LONGEST_TOKEN;
+
+/// Which part of a text [`Tokenizer::truncate`] keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// The beginning.
+    Head,
+    /// The end.
+    Tail,
+    /// The beginning with half of the tokens (the larger half), the end with the rest.
+    Both,
+}
+
+/// What is kept of a text: `text[..head_bytes]` and `text[tail_start..]`, both on character edges,
+/// `head_bytes <= tail_start`. Equal ends mean that nothing is cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncation {
+    /// How many bytes of the beginning are kept.
+    pub head_bytes: usize,
+    /// Where the kept end starts; the length of the text if none of it is kept.
+    pub tail_start: usize,
+}
+
+/// Pre-tokens up to this many bytes are tried at each character edge.
+const SHORT: usize = 256;
+/// Parts of long pre-tokens up to this many bytes are merged again as a whole if need be.
+const WHOLE: usize = 4096;
+/// How many tokens beside a cut in a long pre-token are merged again to try a character edge.
+const CONTEXT: usize = 16;
+
+impl Tokenizer {
+    /// The longest beginning, end or both of a text that is at most `max_tokens` when counted alone.
+    ///
+    /// Cuts fall between characters, so what is kept is text: no half of a character, no U+FFFD. With
+    /// [`Keep::Both`] the two parts together, and joined without anything between, are at most `max_tokens`; each
+    /// is the longest for its share. Only where more than 4096 bytes of one pre-token are kept, a part that is longer
+    /// by less than a token may be missed.
+    ///
+    /// Cost: as [`Tokenizer::count`] of what is kept (head), of the text (tail).
+    pub fn truncate(&self, text: &str, max_tokens: usize, keep: Keep) -> Truncation {
+        let length = text.len();
+        if self.count_up_to(text, max_tokens).is_some() {
+            return Truncation {
+                head_bytes: length,
+                tail_start: length,
+            };
+        }
+        match keep {
+            Keep::Head => Truncation {
+                head_bytes: self.head(text, max_tokens),
+                tail_start: length,
+            },
+            Keep::Tail => Truncation {
+                head_bytes: 0,
+                tail_start: self.tail(text, max_tokens),
+            },
+            Keep::Both => self.both(text, max_tokens),
+        }
+    }
+
+    fn both(&self, text: &str, max_tokens: usize) -> Truncation {
+        let head_bytes = self.head(text, max_tokens.div_ceil(2));
+        let head = text.get(..head_bytes).unwrap_or_default();
+        let mut share = max_tokens.saturating_sub(self.count(head));
+        while share > 0 {
+            let tail_start = self.tail(text, share);
+            let joined = [head, text.get(tail_start..).unwrap_or_default()].concat();
+            let excess = self.count(&joined).saturating_sub(max_tokens);
+            if excess == 0 && tail_start >= head_bytes {
+                return Truncation { head_bytes, tail_start };
+            }
+            share = share.saturating_sub(excess.max(1));
+        }
+        Truncation {
+            head_bytes,
+            tail_start: text.len(),
+        }
+    }
+
+    /// The end of the longest beginning of at most `max_tokens`, if the text is more.
+    fn head(&self, text: &str, max_tokens: usize) -> usize {
+        // Whatever follows, the pre-tokens up to an edge behind a character that is no white space stay the same.
+        let mut settled = 0;
+        let mut settled_tokens = 0;
+        let mut count = 0;
+        let mut start = 0;
+        let mut limit = text.len();
+        thread_memory::with(|memory| {
+            for end in self.piece_ends(text.as_bytes(), 0) {
+                count += self.count_piece(text.as_bytes(), start, end, memory);
+                start = end;
+                if !ends_blank(text, end) {
+                    if count > max_tokens {
+                        limit = end;
+                        break;
+                    }
+                    settled = end;
+                    settled_tokens = count;
+                }
+            }
+        });
+        let rest = text.get(settled..limit).unwrap_or_default();
+        let budget = max_tokens.saturating_sub(settled_tokens);
+        if rest.len() <= SHORT {
+            return settled + longest(rest.len(), |cut| fits(self, rest.get(..rest.len() - cut), budget));
+        }
+        // The pre-token in which the budget ends.
+        let bytes = rest.as_bytes();
+        let mut start = 0;
+        let mut left = budget;
+        let mut long = 0..bytes.len();
+        thread_memory::with(|memory| {
+            for end in self.piece_ends(bytes, 0) {
+                let count = self.count_piece(bytes, start, end, memory);
+                if count > left {
+                    long = start..end;
+                    break;
+                }
+                left -= count;
+                start = end;
+            }
+        });
+        let mut cut = long.start + self.cut_in_long(bytes.get(long.clone()).unwrap_or_default(), left, Side::Head);
+        loop {
+            cut = (0..=cut).rev().find(|cut| rest.is_char_boundary(*cut)).unwrap_or(0);
+            if cut == 0 || fits(self, rest.get(..cut), budget) == Some(true) {
+                return settled + cut;
+            }
+            cut -= 1;
+        }
+    }
+
+    /// The start of the longest end of at most `max_tokens`, if the text is more.
+    fn tail(&self, text: &str, max_tokens: usize) -> usize {
+        let bytes = text.as_bytes();
+        if max_tokens == 0 {
+            return bytes.len();
+        }
+        let edges = Edges::new(self, bytes);
+        let surplus = edges.total.saturating_sub(max_tokens);
+        let (piece, next_tokens) = edges.piece_reaching(surplus);
+        let budget = max_tokens.saturating_sub(edges.total - next_tokens);
+        let rest = text.get(piece.clone()).unwrap_or_default();
+        if rest.len() <= SHORT {
+            return (piece.start..piece.end)
+                .find(|start| text.is_char_boundary(*start) && edges.count_from(*start, &piece) <= max_tokens)
+                .unwrap_or(piece.end);
+        }
+        let mut start = piece.end - self.cut_in_long(rest.as_bytes(), budget, Side::Tail);
+        loop {
+            start = (start..=piece.end)
+                .find(|start| text.is_char_boundary(*start))
+                .unwrap_or(piece.end);
+            if start >= piece.end || edges.count_from(start, &piece) <= max_tokens {
+                return start;
+            }
+            start += 1;
+        }
+    }
+
+    /// How many bytes of one side of a long pre-token are at most `budget` tokens, less than it has in all.
+    fn cut_in_long(&self, piece: &[u8], budget: usize, side: Side) -> usize {
+        let tables = self.tables();
+        let mut ids = Vec::new();
+        thread_memory::with(|ThreadMemory { scratch, .. }| {
+            tables.encode_merged(piece, scratch, &mut ids);
+            if side == Side::Tail {
+                ids.reverse();
+            }
+            let width = |id: &u32| tables.vocabulary.token(*id).map_or(0, <[u8]>::len);
+            let known = budget.saturating_sub(CONTEXT);
+            let base: usize = ids.iter().take(known).map(width).sum();
+            let mut best = ids.iter().take(budget).map(width).sum::<usize>();
+            let mut tried = best;
+            // A part ends in a token of at most 128 bytes before which stands a part of one token fewer: when 128
+            // parts in a row are too many tokens, so are all longer ones.
+            while tried < piece.len() && tried < best + LONGEST_TOKEN {
+                tried += 1;
+                let part = |base: usize| match side {
+                    Side::Head => piece.get(base..tried).unwrap_or_default(),
+                    Side::Tail => piece.get(piece.len() - tried..piece.len() - base).unwrap_or_default(),
+                };
+                let mut merged = Vec::new();
+                tables.encode_merged(part(base), scratch, &mut merged);
+                let joint = if side == Side::Head {
+                    merged.first()
+                } else {
+                    merged.last()
+                };
+                // The window must agree with the known tokens in the one they share; see `merge`.
+                let fits = if known == 0 || joint == ids.get(known) {
+                    merged.len() <= budget - known
+                } else {
+                    tried <= WHOLE && tables.count_merged(part(0), scratch) <= budget
+                };
+                if fits {
+                    best = tried;
+                }
+            }
+            best
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Head,
+    Tail,
+}
+
+/// The first length from `longest` down for which `fits` says true; `None` from it is no candidate.
+fn longest(length: usize, fits: impl Fn(usize) -> Option<bool>) -> usize {
+    (0..=length)
+        .find(|cut| fits(*cut) == Some(true))
+        .map_or(0, |cut| length - cut)
+}
+
+/// Whether a part of a text is at most `budget` tokens; `None` if it is not on character edges.
+fn fits(tokenizer: &Tokenizer, part: Option<&str>, budget: usize) -> Option<bool> {
+    part.map(|part| tokenizer.count_up_to(part, budget).is_some())
+}
+
+/// Whether the last character of `text[..end]` is white space.
+fn ends_blank(text: &str, end: usize) -> bool {
+    let last = text.get(..end).and_then(|head| head.chars().next_back());
+    last.is_some_and(|last| Class::of(u32::from(last)).is_space())
+}
+
+/// How many bytes at least lie between two remembered edges.
+const STRIDE: usize = 1024;
+
+/// The token count of a text with some of its pre-token edges.
+struct Edges<'t> {
+    tokenizer: &'t Tokenizer,
+    text: &'t [u8],
+    /// An edge and the tokens before it, every [`STRIDE`] bytes or so.
+    known: Vec<(usize, usize)>,
+    total: usize,
+}
+
+impl<'t> Edges<'t> {
+    fn new(tokenizer: &'t Tokenizer, text: &'t [u8]) -> Self {
+        let mut known = vec![(0, 0)];
+        let mut total = 0;
+        let mut start = 0;
+        thread_memory::with(|memory| {
+            for end in tokenizer.piece_ends(text, 0) {
+                total += tokenizer.count_piece(text, start, end, memory);
+                start = end;
+                if known.last().is_none_or(|(edge, _)| end - edge >= STRIDE) {
+                    known.push((end, total));
+                }
+            }
+        });
+        Self {
+            tokenizer,
+            text,
+            known,
+            total,
+        }
+    }
+
+    /// The pre-token in which the count reaches `tokens` (at least 1), and the count at its end.
+    fn piece_reaching(&self, tokens: usize) -> (std::ops::Range<usize>, usize) {
+        let after = self.known.partition_point(|(_, count)| *count < tokens);
+        let (mut start, mut count) = after
+            .checked_sub(1)
+            .and_then(|i| self.known.get(i))
+            .copied()
+            .unwrap_or((0, 0));
+        thread_memory::with(|memory| {
+            for end in self.tokenizer.piece_ends(self.text, start) {
+                count += self.tokenizer.count_piece(self.text, start, end, memory);
+                if count >= tokens {
+                    return (start..end, count);
+                }
+                start = end;
+            }
+            (self.text.len()..self.text.len(), self.total)
+        })
+    }
+
+    /// How many tokens the text from byte `from`, inside `piece`, is when counted alone.
+    fn count_from(&self, from: usize, piece: &std::ops::Range<usize>) -> usize {
+        let text = self.text;
+        let rest = text.get(from..).unwrap_or_default();
+        let before = self.known.partition_point(|(edge, _)| *edge <= piece.start);
+        let (mut edge, mut edge_tokens) = before
+            .checked_sub(1)
+            .and_then(|i| self.known.get(i))
+            .copied()
+            .unwrap_or((0, 0));
+        let mut edges = self.tokenizer.piece_ends(text, edge);
+        let mut count = 0;
+        let mut start = 0;
+        thread_memory::with(|memory| {
+            // Counts on until an edge of the cut text is one of the whole text: from there on they are the same.
+            for end in self.tokenizer.piece_ends(rest, 0) {
+                count += self.tokenizer.count_piece(rest, start, end, memory);
+                start = end;
+                while edge < from + end
+                    && let Some(next) = edges.next()
+                {
+                    edge_tokens += self.tokenizer.count_piece(text, edge, next, memory);
+                    edge = next;
+                }
+                if edge == from + end {
+                    return count + self.total - edge_tokens;
+                }
+            }
+            count
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Encoding;
+
+    fn samples() -> Vec<String> {
+        let mixed = "fn main() {\n    println!(\"Grüße, 世界 👩‍👩‍👧 don't  \\n\");\r\n}\n\n\t// 1234567 = \u{3000}x\n";
+        vec![
+            String::new(),
+            "a".into(),
+            "é".into(),
+            "👩‍👩‍👧".into(),
+            mixed.into(),
+            "hello world ".repeat(40),
+            "1234567890".repeat(20),
+            "a".repeat(700),
+            "=".repeat(900),
+            " ".repeat(600),
+            format!("{}x", " ".repeat(600)),
+            "\n \t".repeat(200),
+            "世界".repeat(150),
+            "qzxjkvbpwm".repeat(60),
+            format!("{mixed}{}{mixed}", "Zq9/x".repeat(90)),
+        ]
+    }
+
+    /// The longest beginning by trying every one.
+    fn slow_head(tokenizer: &Tokenizer, text: &str, max_tokens: usize) -> usize {
+        let edges = (0..=text.len()).rev().filter(|edge| text.is_char_boundary(*edge));
+        edges
+            .into_iter()
+            .find(|edge| tokenizer.count(&text[..*edge]) <= max_tokens)
+            .unwrap()
+    }
+
+    fn slow_tail(tokenizer: &Tokenizer, text: &str, max_tokens: usize) -> usize {
+        let edges = (0..=text.len()).filter(|edge| text.is_char_boundary(*edge));
+        edges
+            .into_iter()
+            .find(|edge| tokenizer.count(&text[*edge..]) <= max_tokens)
+            .unwrap()
+    }
+
+    #[test]
+    fn each_side_is_the_longest_that_fits() {
+        for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
+            let tokenizer = encoding.tokenizer();
+            for text in samples() {
+                let total = tokenizer.count(&text);
+                for max in (0..total + 2).step_by(1 + total / 9) {
+                    let head = tokenizer.truncate(&text, max, Keep::Head);
+                    let tail = tokenizer.truncate(&text, max, Keep::Tail);
+                    assert_eq!(
+                        head.head_bytes,
+                        slow_head(tokenizer, &text, max),
+                        "head {max} of {text:?}"
+                    );
+                    assert_eq!(head.tail_start, text.len());
+                    if max >= total {
+                        assert_eq!(tail, head);
+                    } else {
+                        assert_eq!(
+                            tail.tail_start,
+                            slow_tail(tokenizer, &text, max),
+                            "tail {max} of {text:?}"
+                        );
+                        assert_eq!(tail.head_bytes, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_sides_fit_apart_and_joined() {
+        for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
+            let tokenizer = encoding.tokenizer();
+            for text in samples() {
+                let total = tokenizer.count(&text);
+                for max in (0..total).step_by(1 + total / 9) {
+                    let cut = tokenizer.truncate(&text, max, Keep::Both);
+                    let (head, tail) = (&text[..cut.head_bytes], &text[cut.tail_start..]);
+                    assert!(tokenizer.count(head) + tokenizer.count(tail) <= max);
+                    assert!(tokenizer.count(&[head, tail].concat()) <= max);
+                    assert!(cut.head_bytes < cut.tail_start);
+                }
+            }
+        }
+    }
+}
