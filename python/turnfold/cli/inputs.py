@@ -1,0 +1,182 @@
+"""Finds the files that a command is given and reads the transcripts in them, one at a time."""
+
+import gzip
+import os
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path, PurePath
+from typing import IO, Literal
+
+import msgspec
+
+from turnfold.cli.faults import Fault, fault_of_os_error
+
+SUFFIXES = (".json", ".jsonl", ".gz")
+BLANK = b" \t\r\n"
+_GZIP_MAGIC = b"\x1f\x8b"
+
+Layout = Literal["json", "jsonl"]
+
+
+class InputFile(msgspec.Struct, frozen=True):
+    """One file to read. `path` is None for stdin; `relative` is its name under an output folder."""
+
+    path: Path | None
+    shown: str
+    relative: PurePath
+
+
+class Document(msgspec.Struct, frozen=True):
+    """The bytes of one transcript: a whole file, or one line without its line feed. Blank lines come with no data.
+
+    `index` is 0 for a whole file and the line's number, counted from 0, for JSON lines.
+    """
+
+    file: InputFile
+    index: int
+    data: bytes
+    ending: bytes
+    layout: Layout
+
+    @property
+    def blank(self) -> bool:
+        """Whether there is nothing to read here."""
+        return not self.data.strip(BLANK)
+
+
+def find_inputs(arguments: Sequence[str], leave_out: Path | None = None) -> Iterator[InputFile | Fault]:
+    """The files behind the command's PATH arguments, in order; folders are walked in name order.
+
+    Hidden files are passed over, and so is everything under the folder `leave_out`.
+    """
+    for argument in arguments:
+        if argument == "-":
+            yield InputFile(None, "-", PurePath("stdin"))
+            continue
+        path = Path(argument)
+        try:
+            path.stat()
+        except (OSError, ValueError) as error:
+            text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            yield Fault(show(argument), None, "io_error", text, "check the path")
+            continue
+        if path.is_dir():
+            yield from _walk(path, leave_out)
+        else:
+            yield InputFile(path, show(argument), PurePath(path.name))
+
+
+def _walk(folder: Path, leave_out: Path | None) -> Iterator[InputFile | Fault]:
+    problems: list[OSError] = []
+    skipped = leave_out.resolve() if leave_out is not None else None
+    found = 0
+    for where, folders, names in os.walk(folder, onerror=problems.append):
+        here = Path(where)
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and (here / name).resolve() != skipped
+        )
+        for name in sorted(names):
+            path = here / name
+            if not name.startswith(".") and name.lower().endswith(SUFFIXES) and path.is_file():
+                found += 1
+                yield InputFile(path, show(str(path)), path.relative_to(folder))
+    for problem in problems:
+        yield fault_of_os_error(show(str(problem.filename)), None, problem)
+    if not found and not problems:
+        yield Fault(
+            show(str(folder)), None, "no_input", "no transcript in this folder", f"name files {', '.join(SUFFIXES)}"
+        )
+
+
+def show(path: str) -> str:
+    """A path as text that can be printed and encoded, even where the file name is not UTF-8."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def read_documents(files: Iterable[InputFile | Fault]) -> Iterator[Document | Fault]:
+    """All transcripts of all files, in order, in the memory of one transcript."""
+    for file in files:
+        if isinstance(file, Fault):
+            yield file
+        else:
+            yield from read_file(file)
+
+
+def read_file(file: InputFile) -> Iterator[Document | Fault]:
+    """The transcripts of one file; blank lines come too. A read error ends the file with a fault."""
+    index = 0
+    try:
+        with _open(file) as stream:
+            for document in _split(file, stream):
+                index = document.index + 1
+                yield document
+    except EOFError:
+        yield Fault(file.shown, index or None, "io_error", "the compressed data ends early", "copy the file again")
+    except (gzip.BadGzipFile, zlib.error) as error:
+        yield Fault(file.shown, index or None, "io_error", f"not gzip data: {error}", "check the file")
+    except OSError as error:
+        yield fault_of_os_error(file.shown, index or None, error)
+
+
+@contextmanager
+def _open(file: InputFile) -> Iterator[IO[bytes]]:
+    if file.path is None:
+        stdin = sys.stdin.buffer
+        head = stdin.peek(2)[:2] if hasattr(stdin, "peek") else b""
+        yield gzip.GzipFile(fileobj=stdin) if head == _GZIP_MAGIC else stdin
+        return
+    opener: Callable[[Path, str], IO[bytes]] = gzip.open if file.path.suffix.lower() == ".gz" else open  # type: ignore[assignment]
+    with opener(file.path, "rb") as stream:
+        yield stream
+
+
+def named_layout(name: str) -> Layout | None:
+    """What the file's name says of its layout; None where it says nothing."""
+    stem = name.lower().removesuffix(".gz")
+    if stem.endswith(".jsonl"):
+        return "jsonl"
+    return "json" if stem.endswith(".json") else None
+
+
+def _split(file: InputFile, stream: IO[bytes]) -> Iterator[Document]:
+    layout = named_layout(file.path.name) if file.path is not None else None
+    if layout == "json":
+        yield Document(file, 0, stream.read(), b"", "json")
+        return
+    lines = iter(stream)
+    if layout is None:
+        head: list[bytes] = []
+        if not _looks_like_lines(lines, head):
+            yield Document(file, 0, b"".join(head) + stream.read(), b"", "json")
+            return
+        yield from _lines(file, head, 0)
+        yield from _lines(file, lines, len(head))
+        return
+    yield from _lines(file, lines, 0)
+
+
+def _lines(file: InputFile, lines: Iterable[bytes], start: int) -> Iterator[Document]:
+    for index, line in enumerate(lines, start):
+        ending = b"\n" if line.endswith(b"\n") else b""
+        yield Document(file, index, line[: len(line) - len(ending)], ending, "jsonl")
+
+
+def _looks_like_lines(lines: Iterator[bytes], head: list[bytes]) -> bool:
+    """Reads up to the second line that is not blank into `head` and tells JSON lines from one JSON text.
+
+    In one JSON text a bracket that opens can only follow `,`, `:` or another opening bracket; so a second line that
+    starts with one after a line that ends otherwise begins a text of its own.
+    """
+    first = b""
+    for line in lines:
+        head.append(line)
+        stripped = line.strip(BLANK)
+        if not stripped:
+            continue
+        if not first:
+            first = stripped
+            continue
+        return stripped[:1] in (b"{", b"[") and first[-1:] not in (b",", b":", b"[", b"{")
+    return False
