@@ -1,0 +1,134 @@
+"""`turnfold count`: how many tokens each transcript takes."""
+
+import argparse
+
+import msgspec
+
+from turnfold.cli.display import Column, Table, number, write_record
+from turnfold.cli.faults import OK, UNREADABLE, FaultLog
+from turnfold.cli.inputs import Document
+from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_transcripts
+from turnfold.model.counts import TokenCount
+from turnfold.transcript import Transcript
+
+SUMMARY = "count the tokens of each transcript"
+USAGE = "turnfold count PATH... [--encoding NAME | --model NAME] [--by-message] [--format NAME] [--json]"
+DETAILS = f"""\
+Counts the whole request: text, tool calls and results, system text, tool definitions and what the provider wraps
+around them. `n` is the best single number and `lo` <= `n` <= `hi`; `source` is exact only where the model's own
+vocabulary and framing are public. --by-message adds one entry a message, with the text tokens of each block.
+
+{INPUTS_HELP}
+
+exit status: 0 all counted; 2 a path could not be read, or the command line is wrong."""
+
+
+class MessageRecord(msgspec.Struct, frozen=True):
+    """One message: its share of the request, and the text tokens of each of its blocks."""
+
+    message: int
+    role: str
+    tokens: TokenCount
+    blocks: tuple[int, ...]
+
+
+class CountRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One line of `turnfold count --json`."""
+
+    path: str
+    index: int
+    format: str
+    messages: int
+    tokens: TokenCount
+    encoding: str
+    by_message: tuple[MessageRecord, ...] | None = None
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    add_paths(parser)
+    add_encoding(parser)
+    parser.add_argument("--by-message", action="store_true", help="add one entry a message")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Count; returns the exit status."""
+    faults = FaultLog()
+    table = _table()
+    for document, transcript in read_transcripts(options.paths, options.format, faults):
+        record = _record(document, transcript, options)
+        if options.json:
+            write_record(record)
+        else:
+            _print(table, record)
+    return UNREADABLE if faults.count else OK
+
+
+def _record(document: Document, transcript: Transcript, options: argparse.Namespace) -> CountRecord:
+    encoding: str = options.encoding or transcript.encoding(options.model)
+    return CountRecord(
+        path=document.file.shown,
+        index=document.index,
+        format=transcript.format,
+        messages=len(transcript),
+        tokens=transcript.tokens(encoding=options.encoding, model=options.model),
+        encoding=encoding,
+        by_message=_by_message(transcript, options) if options.by_message else None,
+    )
+
+
+def _by_message(transcript: Transcript, options: argparse.Namespace) -> tuple[MessageRecord, ...]:
+    return tuple(
+        MessageRecord(
+            message=index,
+            role=role,
+            tokens=transcript.tokens(index, index + 1, encoding=options.encoding, model=options.model),
+            blocks=tuple(transcript.block_tokens(index, encoding=options.encoding, model=options.model)),
+        )
+        for index, role in enumerate(transcript.roles)
+    )
+
+
+def _table() -> Table:
+    return Table(
+        (
+            Column("transcript", 0),
+            Column("format", 18),
+            Column("messages", 8, right=True),
+            Column("tokens", 12, right=True),
+            Column("at least", 12, right=True),
+            Column("at most", 12, right=True),
+            Column("source", 8),
+            Column("encoding", 13),
+        )
+    )
+
+
+def _print(table: Table, record: CountRecord) -> None:
+    tokens = record.tokens
+    table.row(
+        (
+            f"{record.path}[{record.index}]",
+            record.format,
+            number(record.messages),
+            number(tokens.n),
+            number(tokens.lo),
+            number(tokens.hi),
+            tokens.source,
+            record.encoding,
+        )
+    )
+    for message in record.by_message or ():
+        blocks = " + ".join(map(number, message.blocks))
+        table.row(
+            (
+                f"  message {message.message}",
+                message.role,
+                "",
+                number(message.tokens.n),
+                number(message.tokens.lo),
+                number(message.tokens.hi),
+                message.tokens.source,
+                blocks,
+            )
+        )

@@ -1,0 +1,151 @@
+"""Where compacted transcripts go: names mirrored under OUT, written beside their place and moved into it at the end."""
+
+import contextlib
+import gzip
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+import msgspec
+
+from turnfold.cli.faults import UsageError
+from turnfold.cli.inputs import SUFFIXES, InputFile, Layout, named_layout, show
+
+
+class Target(msgspec.Struct, frozen=True):
+    """An input and the file that its compacted transcripts go to. `path` is None for stdout."""
+
+    file: InputFile
+    path: Path | None
+
+    @property
+    def shown(self) -> str:
+        """The target's name for people and records."""
+        return "-" if self.path is None else show(str(self.path))
+
+    def named_for(self, layout: Layout) -> "Target":
+        """The target with the suffix that stdin had no name to give."""
+        if self.path is None or self.file.path is not None or self.path.suffix:
+            return self
+        return Target(self.file, self.path.with_suffix(f".{layout}"))
+
+
+def out_is_file(out: str, arguments: Sequence[str]) -> bool:
+    """Whether OUT names one file: one input that is no folder, and an OUT that is no folder and looks like a file."""
+    if len(arguments) != 1 or Path(arguments[0]).is_dir() or Path(out).is_dir() or out.endswith(os.sep):
+        return False
+    return Path(out).exists() or out.lower().endswith(SUFFIXES)
+
+
+def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str]) -> list[Target]:
+    """One target for each input, or a UsageError that says why OUT cannot take them. Writes nothing."""
+    if out == "-":
+        if len(files) > 1:
+            raise UsageError("-o - takes one input: name a folder as OUT")
+        targets = [Target(file, None) for file in files]
+    elif out_is_file(out, arguments):
+        targets = [Target(file, _same_kind(file, Path(out))) for file in files]
+    else:
+        if Path(out).exists() and not Path(out).is_dir():
+            raise UsageError(f"OUT {show(out)} is a file and there is more than one input: name a folder")
+        targets = [Target(file, Path(out) / file.relative) for file in files]
+    _refuse_collisions(targets)
+    return targets
+
+
+def _same_kind(file: InputFile, out: Path) -> Path:
+    if file.path is None or (named_layout(file.path.name) is None and file.path.suffix.lower() != ".gz"):
+        return out
+    kinds = [(named_layout(p.name), p.suffix.lower() == ".gz") for p in (file.path, out)]
+    if kinds[0] != kinds[1]:
+        raise UsageError(f"OUT keeps the input's format: {show(str(out))} is not named like {file.shown}")
+    return out
+
+
+def _refuse_collisions(targets: Sequence[Target]) -> None:
+    inputs: dict[tuple[int, int], str] = {}
+    for target in targets:
+        if target.file.path is not None:
+            state = target.file.path.stat()
+            inputs[state.st_dev, state.st_ino] = target.file.shown
+    taken: dict[str, str] = {}
+    for target in targets:
+        if target.path is None:
+            continue
+        place = os.path.realpath(target.path)
+        if place in taken:
+            raise UsageError(f"{taken[place]} and {target.file.shown} would both be written to {target.shown}")
+        taken[place] = target.file.shown
+        try:
+            state = target.path.stat()
+        except OSError:
+            continue
+        overwritten = inputs.get((state.st_dev, state.st_ino))
+        if overwritten is not None:
+            raise UsageError(f"OUT would overwrite the input {overwritten}: name another place")
+
+
+class AtomicFile:
+    """A file that appears under its name only when it is whole; until then nothing under that name changes.
+
+    The bytes go to a hidden file in the same folder, which `commit` moves into place. Leaving the block without
+    `commit` removes it. With no path, bytes go to stdout as they come.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self._path = target.path
+        self._compressed = target.path is not None and target.path.suffix.lower() == ".gz"
+        self._temporary: Path | None = None
+        self._raw: IO[bytes] | None = None
+        self._stream: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def write(self, data: bytes) -> None:
+        """Append bytes; the first call makes the folders and the hidden file."""
+        if self._path is None:
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+            return
+        if self._stream is None:
+            self._stream = self._open(self._path)
+        self._stream.write(data)
+
+    def _open(self, path: Path) -> IO[bytes]:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        self._temporary = temporary
+        self._raw = os.fdopen(descriptor, "wb")
+        if not self._compressed:
+            return self._raw
+        return gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, compresslevel=6, mtime=0)
+
+    def commit(self) -> None:
+        """Move the file into its place. With nothing written, there is nothing to move."""
+        if self._path is None or self._raw is None or self._stream is None or self._temporary is None:
+            return
+        self._stream.flush()
+        if self._stream is not self._raw:
+            self._stream.close()
+        self._raw.flush()
+        os.fsync(self._raw.fileno())
+        self._raw.close()
+        self._temporary.replace(self._path)
+        self._temporary = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._temporary is None:
+            return
+        for stream in (self._stream, self._raw):
+            if stream is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    stream.close()
+        with contextlib.suppress(OSError):
+            self._temporary.unlink()
