@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _record(document: Document, transcript: Transcript, options: argparse.Namespace) -> CountRecord:
-    encoding: str = options.encoding or transcript.encoding(options.model)
+    encoding = transcript.encoding(options.encoding, options.model)
     return CountRecord(
         path=document.file.shown,
         index=document.index,

@@ -1,0 +1,1 @@
+"""Checks and fakes that users may import: the field-case runner."""

@@ -1,0 +1,162 @@
+"""Cases of the layers `pairs` and `split`: what belongs together and where a transcript may be cut."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from turnfold.checks import find_split, scan, split_points
+from turnfold.model.scan import ScanOptions
+from turnfold.model.splits import KeepMessages
+from turnfold.testing.case_files import (
+    WIRE_FORMATS,
+    CaseFault,
+    CaseFile,
+    Mismatch,
+    Mismatches,
+    brief,
+    differs,
+    given,
+    shaped,
+)
+from turnfold.testing.case_shapes import Expect, ForParams, Outputs, Pairs, Params, Placed, Snap, TranscriptInput
+from turnfold.transcript import Transcript
+
+
+def pairing_and_splits(case: CaseFile, source: TranscriptInput, expect: Expect, used: set[str]) -> Mismatches:
+    """The expectations on pairs, split points and finished transcripts; adds the parameters it uses to `used`."""
+    if source.messages is msgspec.UNSET:
+        return
+    transcript = read(case, source.messages)
+    options = scan_options(source.params, used)
+    for name, value in given(expect):
+        where = f"expect.{name}"
+        match value:
+            case Pairs():
+                yield from _check_pairs(transcript, options, value, where)
+            case Outputs():
+                yield from _check_outputs(case, value, where)
+            case _ if name == "snap" and expect.snap is not msgspec.UNSET:
+                yield from _check_snaps(transcript, options, expect.snap, where)
+            case _ if name == "input_violates" and expect.input_violates is not msgspec.UNSET:
+                yield from _check_violations(transcript, options, expect.input_violates, where)
+            case _ if name == "chosen_split" and expect.chosen_split is not msgspec.UNSET:
+                used.add("keep_last")
+                yield from _check_chosen(transcript, options, source.params.keep_last, expect.chosen_split, where)
+            case _ if name == "for_params" and expect.for_params is not msgspec.UNSET:
+                yield from _check_for_params(transcript, options, expect.for_params, where)
+            case _:
+                continue
+    yield from _check_splits(transcript, options, expect)
+
+
+def read(case: CaseFile, messages: object) -> Transcript:
+    """The messages as a transcript in the case's format."""
+    return Transcript.from_json(msgspec.json.encode(messages), format=WIRE_FORMATS[case.format])
+
+
+def scan_options(params: Params, used: set[str]) -> ScanOptions:
+    """What the parameters say beyond the body."""
+    used |= {"pending_ids", "long_running_ids", "thinking"}
+    pending = tuple(_or(params.pending_ids, [])) + tuple(_or(params.long_running_ids, []))
+    return ScanOptions(pending_ids=pending, thinking=_or(params.thinking, None))
+
+
+def _or(value: list[str] | bool | msgspec.UnsetType, otherwise: object) -> object:
+    return otherwise if value is msgspec.UNSET else value
+
+
+def _check_splits(transcript: Transcript, options: ScanOptions, expect: Expect) -> Mismatches:
+    if expect.valid_splits is msgspec.UNSET and expect.forbidden_splits is msgspec.UNSET:
+        return
+    if expect.valid_splits is msgspec.UNSET or expect.forbidden_splits is msgspec.UNSET:
+        raise CaseFault("valid_splits and forbidden_splits go together")
+    whole = list(range(transcript.leading, len(transcript) + 1))
+    if sorted(expect.valid_splits + expect.forbidden_splits) != whole:
+        raise CaseFault("valid_splits and forbidden_splits together cover every index once")
+    points = split_points(transcript, options)
+    yield from differs("expect.valid_splits", expect.valid_splits, list(points))
+    for index in whole:
+        legal = index in expect.valid_splits
+        yield from differs(f"expect.valid_splits: {index} is legal", legal, index in points)
+        if legal == bool(points.why_not(index)):
+            yield Mismatch(f"why_not({index})", "nothing" if legal else "a reason", "a reason" if legal else "nothing")
+
+
+def _check_snaps(transcript: Transcript, options: ScanOptions, snaps: list[Snap], where: str) -> Mismatches:
+    points = split_points(transcript, options)
+    for k, snap in enumerate(snaps):
+        yield from differs(f"{where}[{k}].down", snap.down, points.at_or_before(snap.requested))
+        yield from differs(f"{where}[{k}].up", snap.up, points.at_or_after(snap.requested))
+
+
+def _check_pairs(transcript: Transcript, options: ScanOptions, pairs: Pairs, where: str) -> Mismatches:
+    report = scan(transcript, options)
+    results = {"orphan_results": report.orphan_results, "pending": report.pending}
+    results["abandoned_calls"] = report.abandoned_calls
+    for name, value in given(pairs):
+        got: object
+        if name == "paired":
+            got = len(report.pairs)
+        elif name == "pair_indices":
+            got = sorted([p.call_message, p.result_message] for p in report.pairs)
+        elif name == "misplaced":
+            got = _placed((p.result_message, p.call_id) for p in report.pairs if p.misplaced)
+        elif name == "duplicate_call_ids":
+            got = list(report.duplicate_call_ids)
+        elif name == "duplicate_result_ids":
+            got = list(report.duplicate_result_ids)
+        elif name in results:
+            got = _placed((p.message, p.call_id) for p in results[name])
+        else:
+            raise CaseFault(f"{where}.{name} is not checked")
+        yield from differs(f"{where}.{name}", msgspec.to_builtins(value), got)
+
+
+def _placed(places: Iterable[tuple[int, str | None]]) -> list[dict[str, object]]:
+    return [{"index": index, "id": call_id} for index, call_id in places]
+
+
+def _check_violations(transcript: Transcript, options: ScanOptions, rules: list[str], where: str) -> Mismatches:
+    report = scan(transcript, options)
+    found = {finding.rule for finding in report.findings}
+    missing = [rule for rule in rules if rule not in found]
+    if missing:
+        yield Mismatch(where, f"findings of {brief(rules)}", brief(sorted(found)))
+
+
+def _check_outputs(case: CaseFile, outputs: Outputs, where: str) -> Mismatches:
+    refused: set[str] = set()
+    for k, output in enumerate([] if outputs.invalid is msgspec.UNSET else outputs.invalid):
+        refused |= set(output.violates)
+        options = scan_options(output.params, set())
+        _refuse_other_params(output.params, f"{where}.invalid[{k}]")
+        yield from _check_violations(read(case, output.messages), options, output.violates, f"{where}.invalid[{k}]")
+    for k, output in enumerate([] if outputs.valid is msgspec.UNSET else outputs.valid):
+        _refuse_other_params(output.params, f"{where}.valid[{k}]")
+        report = scan(read(case, output.messages), scan_options(output.params, set()))
+        against = [f.rule for f in report.findings if f.severity == "error" or f.rule in refused]
+        yield from differs(f"{where}.valid[{k}]: rules broken", [], against)
+
+
+def _refuse_other_params(params: Params, where: str) -> None:
+    known: set[str] = set()
+    scan_options(params, known)
+    for name, _ in given(params):
+        if name not in known:
+            raise CaseFault(f"{where}.params.{name} is not used")
+
+
+def _check_chosen(
+    transcript: Transcript, options: ScanOptions, keep_last: int | msgspec.UnsetType, expected: int, where: str
+) -> Mismatches:
+    if keep_last is msgspec.UNSET:
+        raise CaseFault(f"{where} needs params.keep_last")
+    point = find_split(transcript, KeepMessages(keep_last), options)
+    yield from differs(f"{where} for keep_last {keep_last}", expected, None if point is None else point.index)
+
+
+def _check_for_params(
+    transcript: Transcript, options: ScanOptions, rows: list[ForParams], where: str
+) -> Mismatches:
+    for k, row in enumerate(rows):
+        yield from _check_chosen(transcript, options, row.keep_last, row.chosen_split, f"{where}[{k}]")
