@@ -1,0 +1,61 @@
+"""Makes the bundled transcripts: `python samples/make.py [FOLDER]`, by default into this folder.
+
+The sessions are played over the projects in `workshop/`, so tool results are what the tools gave. Made with Python 3.11;
+another version words tracebacks and test output differently.
+"""
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+sys.dont_write_bytecode = True
+
+from stories import coding, harbour  # noqa: E402
+
+
+def pretty(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def compact(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
+
+
+def packed(data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as stream:
+        stream.write(data)
+    return buffer.getvalue()
+
+
+def files() -> dict[str, bytes]:
+    """Every sample, by name."""
+    return {
+        "coding/export-feature.anthropic.json": pretty(coding.export_feature()),
+        "coding/fix-failing-tests.openai.json": pretty(coding.fix_failing_tests()),
+        "coding/rename-across-files.openai.json": compact(coding.rename_across_files()),
+        "coding/review-restarting-ids.openai.json": compact(coding.review_with_restarting_ids()),
+        "harbour/berth-survey.anthropic.json.gz": packed(compact(harbour.berth_survey())),
+        "harbour/night-of-the-gate.anthropic.jsonl": b"".join(map(compact, harbour.night_of_the_gate())),
+        "harbour/notice-board-photos.openai.json": compact(harbour.notice_board()),
+        "harbour/office-desk.openai.jsonl": b"".join(map(compact, harbour.office_desk())),
+        "harbour/short-question.openai.json": pretty(harbour.short_question()),
+        "dirty/unanswered-call.openai.json": pretty(harbour.unanswered_call()),
+    }
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
+    for name, data in files().items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+        print(f"{len(data):>9}  {name}")
+
+
+if __name__ == "__main__":
+    main()
