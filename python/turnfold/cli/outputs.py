@@ -1,6 +1,7 @@
 """Where compacted transcripts go: names mirrored under OUT, written beside their place and moved into it at the end."""
 
 import contextlib
+import errno
 import gzip
 import os
 import sys
@@ -88,6 +89,14 @@ def _refuse_collisions(targets: Sequence[Target]) -> None:
             raise UsageError(f"OUT would overwrite the input {overwritten}: name another place")
 
 
+def make_room(targets: Sequence[Target]) -> None:
+    """Make the folders that the targets need; raises OSError before anything is read where that cannot be done."""
+    for folder in {target.path.parent for target in targets if target.path is not None}:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+
 class AtomicFile:
     """A file that appears under its name only when it is whole; until then nothing under that name changes.
 
@@ -116,7 +125,6 @@ class AtomicFile:
         self._stream.write(data)
 
     def _open(self, path: Path) -> IO[bytes]:
-        path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self._temporary = temporary

@@ -1,0 +1,160 @@
+"""`turnfold compact`: writes each transcript smaller, valid, and with its kept messages byte for byte."""
+
+import argparse
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from turnfold.cli.compaction import CompactRecord, Instructions, compact_file, failed_record
+from turnfold.cli.display import Column, Table, number, write_record
+from turnfold.cli.faults import FOUND, OK, Fault, UsageError, complain
+from turnfold.cli.inputs import InputFile, find_inputs
+from turnfold.cli.outputs import make_room, out_is_file, plan_targets
+from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths
+from turnfold.cli.split import whole_number
+from turnfold.model.policy import Policy
+from turnfold.presets import token_threshold
+
+SUMMARY = "compact each transcript, offline, and write it to OUT"
+USAGE = """\
+turnfold compact PATH... -o OUT [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
+                        [--encoding NAME | --model NAME] [--format NAME] [--json]"""
+DETAILS = f"""\
+Old messages are replaced by one summary that is made by rule; nothing is sent anywhere. The result is scanned and
+counted again before it is written. A transcript that is under the limit, or cannot be made smaller and valid, is
+written unchanged, and its record says why it was skipped.
+
+OUT is a folder that mirrors the names and sub-folders of the input; for one input file it may be a file of the same
+kind (.json, .jsonl, with or without .gz), and - writes to stdout (records then go to stderr). Each file is written
+beside its place and moved into it when it is whole. The input is never overwritten, by whatever name OUT reaches it.
+A transcript that cannot be read is reported and left out: its file is not written, its line in a .jsonl file stays
+blank so that line numbers agree.
+
+{INPUTS_HELP}
+
+exit status: 0 every transcript was compacted or skipped; 1 a transcript or file failed; 2 the command line is wrong,
+OUT included (nothing was written)."""
+
+PRESETS: Mapping[str, Callable[..., Policy]] = MappingProxyType({"token_threshold": token_threshold})
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    add_paths(parser)
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="folder, file or - for stdout")
+    add_policy(parser)
+    add_encoding(parser)
+
+
+def add_policy(parser: argparse.ArgumentParser) -> None:
+    """The options that make a policy."""
+    parser.add_argument(
+        "--preset", choices=sorted(PRESETS), default="token_threshold", metavar="NAME", help="token_threshold (default)"
+    )
+    parser.add_argument("--limit-tokens", metavar="N", type=whole_number, help="compact above N tokens, down to N")
+    parser.add_argument("--window-tokens", metavar="N", type=whole_number, help="the model's window, for its share")
+    parser.add_argument("--keep-messages", metavar="K", type=whole_number, help="keep the last K messages; default: 4")
+
+
+def policy_of(options: argparse.Namespace) -> Policy:
+    """The policy that the options describe; options that are not given have the preset's default."""
+    preset = PRESETS[options.preset]
+    known = inspect.signature(preset).parameters
+    given: dict[str, int] = {}
+    for name in ("limit_tokens", "window_tokens", "keep_messages"):
+        value: int | None = getattr(options, name)
+        if value is None:
+            continue
+        if name not in known:
+            raise UsageError(f"preset {options.preset} has no --{name.replace('_', '-')}")
+        given[name] = value
+    return preset(**given)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compact; returns the exit status."""
+    instructions = Instructions(policy_of(options), options.encoding, options.model, options.format)
+    files, faults = inputs_of(options.paths, options.output)
+    targets = plan_targets(files, options.output, options.paths)
+    make_room(targets)
+    show = _printer(options)
+    failed = bool(faults)
+    for fault in faults:
+        show(failed_record(fault), fault)
+    for target in targets:
+        for record, fault in compact_file(target, instructions):
+            failed = failed or record.status == "failed"
+            show(record, fault)
+    return FOUND if failed else OK
+
+
+def inputs_of(paths: list[str], out: str) -> tuple[list[InputFile], list[Fault]]:
+    """The files to compact, without those that already lie under OUT, and what could not be found."""
+    folder = None if out == "-" or out_is_file(out, paths) else Path(out)
+    files: list[InputFile] = []
+    faults: list[Fault] = []
+    for item in find_inputs(paths, leave_out=folder):
+        if isinstance(item, Fault):
+            faults.append(item)
+        else:
+            files.append(item)
+    return files, faults
+
+
+def _printer(options: argparse.Namespace) -> Callable[[CompactRecord, Fault | None], None]:
+    """What shows each record: JSON or a row on stdout, or a line on stderr where stdout has the transcripts."""
+    table = table_of_records()
+
+    def show(record: CompactRecord, fault: Fault | None) -> None:
+        if fault is not None:
+            complain(fault.line())
+        if options.output == "-":
+            if options.json:
+                complain(msgspec.json.encode(record).decode())
+            elif fault is None:
+                complain(f"turnfold: {place(record)}: {record.status}, {_change(record)}")
+        elif options.json:
+            write_record(record)
+        elif fault is None:
+            table.row(row_of(record), style="" if record.status == "compacted" else "yellow")
+
+    return show
+
+
+def place(record: CompactRecord) -> str:
+    """Which transcript a record is about."""
+    return record.path if record.index is None else f"{record.path}[{record.index}]"
+
+
+def _change(record: CompactRecord) -> str:
+    if record.tokens is None:
+        return record.text
+    return f"{number(record.tokens.before)} -> {number(record.tokens.after)} tokens"
+
+
+def table_of_records() -> Table:
+    """The table for people."""
+    return Table(
+        (
+            Column("transcript", 0),
+            Column("format", 18),
+            Column("messages", 13, right=True),
+            Column("tokens", 17, right=True),
+            Column("result", 28),
+        )
+    )
+
+
+def row_of(record: CompactRecord) -> tuple[str, ...]:
+    """A record as a row of that table."""
+    messages, tokens = record.messages, record.tokens
+    return (
+        place(record),
+        record.format or "",
+        "" if messages is None else f"{number(messages.before)} -> {number(messages.after)}",
+        "" if tokens is None else f"{number(tokens.before)} -> {number(tokens.after)}",
+        record.status if record.reason is None else f"{record.status}: {record.reason}",
+    )

@@ -1,0 +1,116 @@
+"""`turnfold demo`: compacts a folder of sample transcripts and shows what came of each."""
+
+import argparse
+from pathlib import Path
+
+from turnfold.cli.compact import add_policy, inputs_of, place, policy_of
+from turnfold.cli.compaction import CompactRecord, Instructions, compact_file
+from turnfold.cli.display import Column, Table, number, write_text
+from turnfold.cli.faults import FOUND, OK, UsageError, complain
+from turnfold.cli.inputs import show
+from turnfold.cli.outputs import make_room, plan_targets
+
+SUMMARY = "compact the bundled samples and print a table"
+USAGE = "turnfold demo [FOLDER] [-o OUT] [--limit-tokens N] [--window-tokens N] [--keep-messages K] [--preset NAME]"
+LIMIT_TOKENS = 4_000
+DETAILS = f"""\
+Compacts every transcript of FOLDER (default: samples, of a checkout of the project) down to {LIMIT_TOKENS:,} tokens,
+offline, and writes the results to OUT (default: demo-output). One row a transcript: messages and tokens before and
+after, findings of a scan of the result, identifiers (paths, names, numbers) kept of all that stood in what was
+replaced, tokens that a prompt cache still has, and milliseconds from the file's bytes to the new ones.
+
+exit status: 0 every transcript was compacted or skipped; 1 one failed; 2 the command line is wrong."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", default="samples", help="default: samples")
+    parser.add_argument("-o", "--output", metavar="OUT", default="demo-output", help="default: demo-output")
+    add_policy(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compact and show; returns the exit status."""
+    if not Path(options.folder).is_dir():
+        raise UsageError(f"there is no folder {show(options.folder)}: run the demo in a checkout, or name a folder")
+    if options.limit_tokens is None and options.window_tokens is None:
+        options.limit_tokens = LIMIT_TOKENS
+    files, faults = inputs_of([options.folder], options.output)
+    targets = plan_targets(files, options.output, [options.folder])
+    make_room(targets)
+    instructions = Instructions(policy_of(options))
+    table = _table()
+    records: list[CompactRecord] = []
+    for fault in faults:
+        complain(fault.line())
+    for target in targets:
+        for record, fault in compact_file(target, instructions):
+            records.append(record)
+            if fault is not None:
+                complain(fault.line())
+            table.row(_row(record, Path(options.folder)), style="" if record.status == "compacted" else "yellow")
+    if records:
+        table.rule()
+        table.row(_sums(records), style="bold")
+    write_text("")
+    write_text(f"The compacted transcripts are in {show(options.output)}/; read one, or compare it with its original:")
+    example = next((r for r in records if r.status == "compacted"), None)
+    if example is not None and example.output is not None:
+        write_text(f"  turnfold prefix {example.path} {example.output}")
+    failed = bool(faults) or any(record.status == "failed" for record in records)
+    return FOUND if failed else OK
+
+
+def _table() -> Table:
+    return Table(
+        (
+            Column("transcript", 0),
+            Column("format", 18),
+            Column("messages", 9, right=True),
+            Column("tokens", 16, right=True),
+            Column("findings", 8, right=True),
+            Column("ids kept", 9, right=True),
+            Column("cached", 6, right=True),
+            Column("ms", 6, right=True),
+        ),
+        rule=True,
+    )
+
+
+def _row(record: CompactRecord, folder: Path) -> tuple[str, ...]:
+    name = place(record).removeprefix(f"{show(str(folder))}/")
+    milliseconds = f"{record.seconds * 1000:.1f}"
+    if record.messages is None or record.tokens is None:
+        return (name, record.format or "", "", f"{record.status}", record.reason or "", "", "", milliseconds)
+    before, after = record.tokens.before, record.tokens.after
+    if record.status == "skipped":
+        changed = (number(record.messages.before), number(before))
+        return (name, record.format or "", *changed, str(record.findings or 0), "", "", milliseconds)
+    identifiers, prefix = record.identifiers, record.prefix
+    return (
+        name,
+        record.format or "",
+        f"{record.messages.before} → {record.messages.after}",
+        f"{number(before)} → {number(after)}",
+        str(record.findings or 0),
+        "" if identifiers is None else f"{identifiers.kept}/{identifiers.all}",
+        "" if prefix is None else number(prefix.tokens),
+        milliseconds,
+    )
+
+
+def _sums(records: list[CompactRecord]) -> tuple[str, ...]:
+    tokens = [record.tokens for record in records if record.tokens is not None]
+    messages = [record.messages for record in records if record.messages is not None]
+    identifiers = [record.identifiers for record in records if record.identifiers is not None]
+    compacted = sum(record.status == "compacted" for record in records)
+    return (
+        f"{len(records)} transcripts, {compacted} compacted",
+        "",
+        f"{sum(m.before for m in messages)} → {sum(m.after for m in messages)}",
+        f"{number(sum(t.before for t in tokens))} → {number(sum(t.after for t in tokens))}",
+        str(sum(record.findings or 0 for record in records)),
+        f"{sum(i.kept for i in identifiers)}/{sum(i.all for i in identifiers)}",
+        number(sum(record.prefix.tokens for record in records if record.prefix is not None)),
+        f"{sum(record.seconds for record in records) * 1000:.0f}",
+    )
