@@ -1,0 +1,189 @@
+//! The tables `tests/vectors/scan.json` and `tests/vectors/splits.json`, which pytest reads as well.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use turnfold_core::Transcript;
+use turnfold_core::findings::{CHECKS, Finding, scan};
+use turnfold_core::pairs::{BlockRef, Pair, ScanOptions};
+use turnfold_core::splits::{Blocker, Keep, find_split_by, splits};
+
+fn table(name: &str) -> Vec<Value> {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/vectors")
+        .join(name);
+    let text = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut table: Value = serde_json::from_slice(&text).unwrap();
+    serde_json::from_value(table["cases"].take()).unwrap()
+}
+
+fn transcript(case: &Value) -> Transcript {
+    let body = Arc::new(case["body"].to_string().into_bytes());
+    Transcript::from_json(body, case["format"].as_str()).unwrap()
+}
+
+fn options(case: &Value) -> ScanOptions {
+    let given = &case["options"];
+    let ids = given["pending_ids"].as_array().into_iter().flatten();
+    ScanOptions {
+        pending_ids: ids.map(|id| id.as_str().unwrap().to_owned()).collect(),
+        thinking: given["thinking"].as_bool(),
+        strict_alternation: given["strict_alternation"] == true,
+        closed: given["closed"] == true,
+    }
+}
+
+fn shown(finding: &Finding) -> Value {
+    json!({
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": finding.severity.as_str(),
+        "message": finding.message,
+        "block": finding.block,
+        "call_id": finding.call_id,
+        "path": finding.path,
+    })
+}
+
+fn places(refs: &[BlockRef]) -> Value {
+    refs.iter().map(|at| json!([at.message, at.block])).collect()
+}
+
+fn pairs(pairs: &[Pair]) -> Value {
+    let one = |pair: &Pair| {
+        json!([
+            pair.call.message,
+            pair.call.block,
+            pair.result.message,
+            pair.result.block,
+            pair.misplaced
+        ])
+    };
+    pairs.iter().map(one).collect()
+}
+
+#[test]
+fn scans_find_what_the_table_says() {
+    for case in table("scan.json") {
+        let name = &case["name"];
+        let found = scan(&transcript(&case), &options(&case));
+        let findings: Vec<Value> = found.findings.iter().map(shown).collect();
+        assert_eq!(Value::from(findings), case["findings"], "{name}");
+        for finding in &found.findings {
+            assert!(
+                finding.text.contains("; answer of the provider: "),
+                "{name}: {}",
+                finding.text
+            );
+        }
+        let got = [
+            ("pairs", pairs(&found.pairs.pairs)),
+            ("orphan_results", places(&found.pairs.orphan_results)),
+            ("pending", places(&found.pairs.pending)),
+            ("abandoned", places(&found.pairs.abandoned)),
+            ("duplicate_call_ids", json!(found.pairs.duplicate_call_ids)),
+            ("duplicate_result_ids", json!(found.pairs.duplicate_result_ids)),
+        ];
+        for (key, value) in got {
+            assert!(case[key].is_null() || case[key] == value, "{name}: {key} is {value}");
+        }
+    }
+}
+
+#[test]
+fn every_code_has_a_file_of_its_name_and_a_dirty_and_a_clean_vector_in_a_format_that_asks_for_it() {
+    let mut dirty: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut clean: BTreeSet<String> = BTreeSet::new();
+    for case in table("scan.json") {
+        let format = case["format"].as_str().unwrap().to_owned();
+        let codes = case["findings"].as_array().unwrap().iter();
+        let codes: Vec<String> = codes
+            .map(|finding| finding["code"].as_str().unwrap().to_owned())
+            .collect();
+        if codes.is_empty() {
+            clean.insert(format);
+        } else {
+            for code in codes {
+                dirty.entry(code).or_default().insert(format.clone());
+            }
+        }
+    }
+    let mut codes: Vec<&str> = CHECKS.iter().map(|check| check.code).collect();
+    assert_eq!(codes, dirty.keys().collect::<Vec<_>>());
+    assert!(
+        dirty
+            .values()
+            .all(|formats| formats.iter().any(|format| clean.contains(format)))
+    );
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/findings");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|stem| stem != "mod")
+        .collect();
+    files.sort();
+    codes.sort_unstable();
+    assert_eq!(codes, files);
+}
+
+fn codes(blockers: &[Blocker]) -> Value {
+    blockers.iter().map(|blocker| blocker.code).collect()
+}
+
+#[test]
+fn cuts_are_legal_where_the_table_says() {
+    for case in table("splits.json") {
+        let name = &case["name"];
+        let t = transcript(&case);
+        let cuts = splits(&t, &options(&case));
+        assert_eq!(cuts.iter().map(Value::from).collect::<Value>(), case["legal"], "{name}");
+        let mut barred = serde_json::Map::new();
+        for index in cuts.lowest()..=cuts.highest() {
+            let why = cuts.why_not(index);
+            assert_eq!(why.is_empty(), cuts.contains(index), "{name}: {index}");
+            for blocker in &why {
+                assert!((blocker.start..blocker.stop).contains(&index), "{name}: {blocker:?}");
+                assert!(
+                    blocker.text.starts_with(&format!("a cut at {index} ")),
+                    "{name}: {blocker:?}"
+                );
+            }
+            if !why.is_empty() {
+                barred.insert(index.to_string(), codes(&why));
+            }
+        }
+        assert_eq!(Value::from(barred), case["barred"], "{name}");
+        for choice in case["choices"].as_array().into_iter().flatten() {
+            let count = |unit: &str| choice["keep"][unit].as_u64().map(|n| usize::try_from(n).unwrap());
+            let keep = count("messages")
+                .map(Keep::Messages)
+                .or(count("turns").map(Keep::Turns))
+                .unwrap();
+            let chosen = find_split_by(&t, &cuts, keep, |_| unreachable!()).unwrap();
+            let got = json!({
+                "keep": choice["keep"],
+                "index": chosen.index,
+                "requested": chosen.requested,
+                "moved_by": codes(&chosen.moved_by),
+            });
+            assert_eq!(&got, choice, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_cut_outside_says_so() {
+    let body = br#"[{"role":"system","content":"s"},{"role":"user","content":"u"}]"#;
+    let t = Transcript::from_json(Arc::new(body.to_vec()), Some("openai.chat")).unwrap();
+    let cuts = splits(&t, &ScanOptions::default());
+    for (index, start, stop) in [(0, 0, 1), (3, 3, 4), (9, 3, 10)] {
+        let why = cuts.why_not(index);
+        assert_eq!(why.len(), 1);
+        assert_eq!((why[0].code, why[0].start, why[0].stop), ("outside", start, stop));
+    }
+    assert!(cuts.why_not(2).is_empty());
+    assert_eq!(cuts.at_or_before(0), None);
+    assert_eq!(cuts.at_or_after(3), None);
+}
