@@ -1,0 +1,166 @@
+//! Laws of pairs, findings and cuts, on generated transcripts of both formats.
+
+use proptest::prelude::*;
+use turnfold_core::findings::{CHECKS, Category, Severity, scan};
+use turnfold_core::groups::{self, groups, turns};
+use turnfold_core::pairs::{PairTable, ScanOptions, pair};
+use turnfold_core::splits::{Keep, find_split_by, splits};
+use turnfold_core::{Role, Transcript};
+
+mod generate;
+mod naive;
+
+use generate::{Sample, arbitrary, clean, damaged};
+
+fn is_whole(transcript: &Transcript, options: &ScanOptions) -> bool {
+    let findings = scan(transcript, options).findings;
+    findings.iter().all(|finding| finding.category != Category::Integrity)
+}
+
+fn plain(table: PairTable) -> naive::Pairs {
+    naive::Pairs {
+        pairs: table.pairs,
+        orphan_results: table.orphan_results,
+        repeated_results: table.repeated_results,
+        pending: table.pending,
+        abandoned: table.abandoned,
+    }
+}
+
+fn any_sample() -> impl Strategy<Value = Sample> {
+    prop_oneof![clean(), damaged(), arbitrary()]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// A clean transcript, cut at a split point, gives two clean halves, and at any other index at least one dirty half.
+    #[test]
+    fn a_cut_is_legal_exactly_where_both_halves_are_clean(sample in clean()) {
+        let whole = sample.transcript();
+        prop_assert!(is_whole(&whole, &sample.options), "{:?}", scan(&whole, &sample.options).findings);
+        let cuts = splits(&whole, &sample.options);
+        let guarded = naive::guarded_loop(&whole, sample.options.thinking(&whole));
+        let closed = ScanOptions { closed: true, ..sample.options.clone() };
+        for k in whole.leading()..=whole.len() {
+            let (head, tail) = sample.messages.split_at(k);
+            let (head, tail) = (generate::read(sample.format, head), generate::read(sample.format, tail));
+            // What the halves cannot show: the whole loop is gone, although the provider wants it back.
+            let loop_lost = guarded.is_some_and(|start| k > start) && tail.messages().all(|m| m.role() != Role::Assistant);
+            let halves = is_whole(&head, &closed) && is_whole(&tail, &sample.options) && !loop_lost;
+            prop_assert_eq!(cuts.contains(k), halves, "cut at {}: {:?}", k, cuts.why_not(k));
+        }
+    }
+
+    #[test]
+    fn pairs_are_those_of_the_slow_twin(sample in any_sample()) {
+        let t = sample.transcript();
+        prop_assert_eq!(plain(pair(&t, &sample.options)), naive::pair(&t, &sample.options));
+    }
+
+    #[test]
+    fn cuts_are_those_of_the_slow_twin(sample in any_sample()) {
+        let t = sample.transcript();
+        let cuts = splits(&t, &sample.options);
+        let pairs = naive::pair(&t, &sample.options);
+        let legal: Vec<usize> = (t.leading()..=t.len()).filter(|&k| naive::is_legal(&t, &sample.options, &pairs, k)).collect();
+        prop_assert_eq!(cuts.iter().collect::<Vec<_>>(), legal.clone());
+        for k in 0..=t.len() + 1 {
+            prop_assert_eq!(cuts.contains(k), legal.contains(&k));
+            prop_assert_eq!(cuts.at_or_before(k), legal.iter().copied().rfind(|&legal| legal <= k));
+            prop_assert_eq!(cuts.at_or_after(k), legal.iter().copied().find(|&legal| legal >= k));
+            let why = cuts.why_not(k);
+            prop_assert_eq!(why.is_empty(), legal.contains(&k));
+            prop_assert!(why.iter().all(|blocker| (blocker.start..blocker.stop).contains(&k)));
+        }
+    }
+
+    #[test]
+    fn groups_tile_and_no_bond_leaves_one(sample in any_sample()) {
+        let t = sample.transcript();
+        let table = pair(&t, &sample.options);
+        let tiles = groups(&t, &table);
+        let bonds = naive::bonds(&t, &plain(table));
+        let mut next = t.leading();
+        for tile in &tiles {
+            prop_assert_eq!(tile.start, next);
+            prop_assert!(tile.start < tile.end);
+            next = tile.end;
+        }
+        prop_assert_eq!(next, t.len());
+        for edge in t.leading() + 1..t.len() {
+            let parted = bonds.iter().any(|&(first, last)| first < edge && edge <= last);
+            prop_assert_eq!(parted, tiles.iter().all(|tile| tile.start != edge), "edge {}", edge);
+        }
+    }
+
+    #[test]
+    fn turns_start_where_the_user_speaks(sample in any_sample()) {
+        let t = sample.transcript();
+        let starts: Vec<usize> = t.messages().filter(naive::opens_turn).map(|m| m.index).collect();
+        let mut ends: Vec<usize> = starts.iter().skip(1).copied().collect();
+        ends.extend(starts.last().map(|_| t.len()));
+        let expected: Vec<_> = starts.into_iter().zip(ends).map(|(start, end)| start..end).collect();
+        prop_assert_eq!(turns(&t), expected);
+        let guarded = naive::guarded_loop(&t, true);
+        let open = groups::open_loop(&t);
+        if t.format().rules().loop_starts_with_reasoning.is_some() {
+            prop_assert_eq!(guarded, Some(open.start).filter(|_| !open.is_empty()));
+        }
+    }
+
+    #[test]
+    fn a_wish_gives_the_nearest_legal_cut(sample in any_sample(), weights in prop::collection::vec(0..50_u64, 64), wish in 0..80_usize) {
+        let t = sample.transcript();
+        let cuts = splits(&t, &sample.options);
+        let tail = |k: usize| weights.iter().cycle().take(t.len()).skip(k).sum::<u64>();
+        let choose = |keep| find_split_by(&t, &cuts, keep, tail);
+
+        let kept = choose(Keep::Messages(wish)).unwrap();
+        prop_assert_eq!(kept.requested, t.len().saturating_sub(wish).max(t.leading()));
+        prop_assert_eq!(Some(kept.index), cuts.iter().rfind(|&k| k <= kept.requested));
+        prop_assert_eq!(kept.moved_by.is_empty(), kept.index == kept.requested);
+
+        let kept = choose(Keep::Turns(wish)).unwrap();
+        let starts: Vec<usize> = t.messages().filter(naive::opens_turn).map(|m| m.index).collect();
+        let wanted = if wish == 0 { t.len() } else if wish > starts.len() { t.leading() } else { starts[starts.len() - wish] };
+        prop_assert_eq!(kept.requested, wanted);
+        prop_assert_eq!(Some(kept.index), cuts.iter().rfind(|&k| k <= wanted));
+
+        let limit = wish as u64 * 10;
+        let fitting = cuts.iter().find(|&k| tail(k) <= limit);
+        let kept = choose(Keep::Tokens(limit));
+        prop_assert_eq!(kept.as_ref().map(|kept| kept.index), fitting);
+        if let Some(kept) = kept {
+            let first = (t.leading()..=t.len()).find(|&k| tail(k) <= limit);
+            prop_assert_eq!(Some(kept.requested), first);
+            prop_assert_eq!(kept.moved_by.is_empty(), kept.index == kept.requested);
+        }
+    }
+
+    /// A scan of anything readable ends, and every finding names a place that is there.
+    #[test]
+    fn findings_point_into_the_transcript(sample in any_sample()) {
+        let t = sample.transcript();
+        let found = scan(&t, &sample.options);
+        for finding in &found.findings {
+            prop_assert!(CHECKS.iter().any(|check| check.code == finding.code && check.category == finding.category));
+            match (finding.message, finding.block) {
+                (Some(message), Some(block)) => {
+                    let view = t.message(message).unwrap().blocks().nth(block).unwrap();
+                    prop_assert_eq!(&finding.path, &view.path());
+                }
+                (Some(message), None) => {
+                    prop_assert!(message < t.len());
+                    prop_assert_eq!(&finding.path, &format!("messages[{message}]"));
+                }
+                (None, block) => {
+                    prop_assert!(block.is_none() && t.is_empty());
+                    prop_assert_eq!(&finding.path, "messages");
+                }
+            }
+        }
+        let error = found.findings.iter().any(|finding| finding.severity == Severity::Error);
+        prop_assert_eq!(found.ok(), !error);
+    }
+}

@@ -1,0 +1,223 @@
+//! The same answers from the definitions, with no care for time.
+
+use turnfold_core::pairs::{BlockRef, Pair, ScanOptions};
+use turnfold_core::rules::ResultPlace;
+use turnfold_core::transcript::Binding;
+use turnfold_core::{BlockKind, BlockView, MessageView, Role, Transcript};
+
+/// All pairs of a transcript and the calls that are left.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Pairs {
+    pub(crate) pairs: Vec<Pair>,
+    pub(crate) orphan_results: Vec<BlockRef>,
+    pub(crate) repeated_results: Vec<Pair>,
+    pub(crate) pending: Vec<BlockRef>,
+    pub(crate) abandoned: Vec<BlockRef>,
+}
+
+fn key(block: &BlockView<'_>) -> Option<String> {
+    if block.row.by_name {
+        return block.name().map(|name| format!("fn:{name}"));
+    }
+    block.call_id().map(|id| id.to_string())
+}
+
+fn at(block: &BlockView<'_>) -> BlockRef {
+    BlockRef {
+        message: block.message,
+        block: block.index,
+    }
+}
+
+fn blocks(t: &Transcript) -> Vec<BlockView<'_>> {
+    t.messages()
+        .flat_map(|message| message.blocks().collect::<Vec<_>>())
+        .collect()
+}
+
+fn has_results(message: &MessageView<'_>) -> bool {
+    message.blocks().any(|block| block.kind() == BlockKind::ToolResult)
+}
+
+fn role(t: &Transcript, index: usize) -> Role {
+    t.message(index).unwrap().role()
+}
+
+/// First message of the run of one role that `index` is in.
+fn run_start(t: &Transcript, index: usize) -> usize {
+    (0..=index)
+        .rev()
+        .take_while(|&k| role(t, k) == role(t, index))
+        .last()
+        .unwrap()
+}
+
+fn in_place(t: &Transcript, call: &BlockView<'_>, result: &BlockView<'_>) -> bool {
+    if call.row.server_side {
+        return true;
+    }
+    if call.message >= result.message || role(t, call.message) != Role::Assistant {
+        return false;
+    }
+    match t.format().rules().result_place {
+        ResultPlace::SameRun => (call.message + 1..=result.message).all(|k| role(t, k) == Role::Tool),
+        ResultPlace::NextMessage => {
+            let first = run_start(t, result.message);
+            role(t, result.message) == Role::User
+                && first > 0
+                && run_start(t, first - 1) <= call.message
+                && role(t, first - 1) == Role::Assistant
+                && (first..=result.message).all(|k| has_results(&t.message(k).unwrap()))
+        }
+    }
+}
+
+pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Pairs {
+    let blocks = blocks(t);
+    let mut answered = vec![None; blocks.len()];
+    let mut out = Pairs::default();
+    for (r, result) in blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| b.kind() == BlockKind::ToolResult)
+    {
+        let same = |c: usize| {
+            blocks[c].kind() == BlockKind::ToolCall && key(&blocks[c]).is_some() && key(&blocks[c]) == key(result)
+        };
+        let nearest = (0..r)
+            .rev()
+            .find(|&c| same(c) && answered[c].is_none())
+            .map(|c| blocks[c].message);
+        let call = (0..r).find(|&c| same(c) && answered[c].is_none() && Some(blocks[c].message) == nearest);
+        if let Some(c) = call {
+            answered[c] = Some(r);
+            out.pairs.push(Pair {
+                call: at(&blocks[c]),
+                result: at(result),
+                misplaced: !in_place(t, &blocks[c], result),
+            });
+            continue;
+        }
+        out.orphan_results.push(at(result));
+        if let Some(c) = (0..r).rev().find(|&c| same(c)) {
+            out.repeated_results.push(Pair {
+                call: at(&blocks[c]),
+                result: at(result),
+                misplaced: !in_place(t, &blocks[c], result),
+            });
+        }
+    }
+    let batch = open_batch(t, &out);
+    for (c, call) in blocks
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| b.kind() == BlockKind::ToolCall)
+    {
+        let id = key(call);
+        let named = id.as_ref().is_some_and(|id| options.pending_ids.contains(id));
+        let alike = |d: usize| blocks[d].kind() == BlockKind::ToolCall && key(&blocks[d]) == id;
+        let last_of_answered = (0..blocks.len()).filter(|&d| alike(d)).all(|d| answered[d].is_some())
+            && (c + 1..blocks.len()).all(|d| !alike(d));
+        let in_tail = answered[c].is_none() && batch.contains(&call.message);
+        if !options.closed && (in_tail || (named && (answered[c].is_none() || last_of_answered))) {
+            out.pending.push(at(call));
+        } else if answered[c].is_none() {
+            out.abandoned.push(at(call));
+        }
+    }
+    out
+}
+
+/// The model's last message (with those that the provider joins to it) if nothing but results of its calls follows.
+fn open_batch(t: &Transcript, pairs: &Pairs) -> Vec<usize> {
+    let Some(last) = (0..t.len()).rev().find(|&k| role(t, k) == Role::Assistant) else {
+        return Vec::new();
+    };
+    let place = t.format().rules().result_place;
+    let first = match place {
+        ResultPlace::SameRun => last,
+        ResultPlace::NextMessage => run_start(t, last),
+    };
+    let carrier = match place {
+        ResultPlace::SameRun => Role::Tool,
+        ResultPlace::NextMessage => Role::User,
+    };
+    let only_results = |k: usize| {
+        let message = t.message(k).unwrap();
+        let blocks = message.blocks();
+        message.role() == carrier && blocks.len() > 0 && message.blocks().all(|b| b.kind() == BlockKind::ToolResult)
+    };
+    let own = |result: &BlockRef| {
+        let pair = pairs.pairs.iter().find(|pair| pair.result == *result);
+        pair.is_some_and(|pair| {
+            let server_side = blocks(t).iter().any(|b| at(b) == pair.call && b.row.server_side);
+            server_side || (first..=last).contains(&pair.call.message)
+        })
+    };
+    let results = blocks(t)
+        .into_iter()
+        .filter(|b| b.kind() == BlockKind::ToolResult && b.message >= last);
+    if (last + 1..t.len()).all(only_results) && results.map(|b| at(&b)).all(|result| own(&result)) {
+        (first..=last).collect()
+    } else {
+        Vec::new()
+    }
+}
+
+pub(crate) fn opens_turn(message: &MessageView<'_>) -> bool {
+    let only_results = message.blocks().len() > 0 && message.blocks().all(|b| b.kind() == BlockKind::ToolResult);
+    message.role() == Role::User && !only_results
+}
+
+/// First message of the open tool loop, with thinking on in a format that guards it.
+pub(crate) fn guarded_loop(t: &Transcript, thinking: bool) -> Option<usize> {
+    t.format().rules().loop_starts_with_reasoning.filter(|_| thinking)?;
+    let turn = (t.leading()..t.len())
+        .rev()
+        .find(|&k| opens_turn(&t.message(k).unwrap()));
+    let start = turn.map_or(t.leading(), |k| k + 1);
+    let last = (start..t.len()).rev().find(|&k| role(t, k) == Role::Assistant)?;
+    let message = t.message(last).unwrap();
+    let calls = message
+        .blocks()
+        .any(|b| b.kind() == BlockKind::ToolCall && !b.row.server_side);
+    calls.then_some(start)
+}
+
+/// Whether messages `first..=last` must stay together, for each reason that two messages can have.
+pub(crate) fn bonds(t: &Transcript, pairs: &Pairs) -> Vec<(usize, usize)> {
+    let both = pairs.pairs.iter().chain(&pairs.repeated_results);
+    let mut bonds: Vec<(usize, usize)> = both.map(|pair| (pair.call.message, pair.result.message)).collect();
+    for message in t.messages() {
+        let rows: Vec<_> = message.blocks().collect();
+        if !rows.is_empty() && rows.iter().all(|b| b.row.binding == Binding::Next) {
+            bonds.push((message.index, message.index + 1));
+        }
+        if rows.first().is_some_and(|b| b.row.binding == Binding::Both) && message.index > 0 {
+            bonds.push((message.index - 1, message.index));
+        }
+        if rows.last().is_some_and(|b| b.row.binding == Binding::Both) && message.index + 1 < t.len() {
+            bonds.push((message.index, message.index + 1));
+        }
+    }
+    bonds.retain(|(first, last)| first < last);
+    bonds
+}
+
+/// Whether a cut at `k` is legal.
+pub(crate) fn is_legal(t: &Transcript, options: &ScanOptions, pairs: &Pairs, k: usize) -> bool {
+    if k == t.leading() {
+        return true;
+    }
+    let parted = bonds(t, pairs).iter().any(|&(first, last)| first < k && k <= last);
+    let gives_pending = pairs.pending.iter().any(|call| call.message < k);
+    let barrier = blocks(t)
+        .iter()
+        .any(|b| b.row.binding == Binding::Barrier && k <= b.message);
+    let bare_loop = guarded_loop(t, options.thinking(t)).is_some_and(|start| {
+        let first = t.messages().skip(k).find(|message| message.role() == Role::Assistant);
+        let reasoned = first.is_some_and(|m| m.blocks().next().is_some_and(|b| b.kind() == BlockKind::Reasoning));
+        k >= start && !reasoned
+    });
+    !(parted || gives_pending || barrier || bare_loop)
+}
