@@ -194,7 +194,11 @@ impl<'d> Value<'d> {
 
     /// Whether it is a string with exactly this text.
     pub fn is_text(self, text: &str) -> bool {
-        self.is_string() && *self.key() == *text.as_bytes()
+        let [b'"', inner @ .., b'"'] = self.raw() else {
+            return false;
+        };
+        // An escape is longer than what it stands for.
+        inner == text.as_bytes() || (inner.len() > text.len() && *self.key() == *text.as_bytes())
     }
 
     /// The items of an array; nothing for any other kind.

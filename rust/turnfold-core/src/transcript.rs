@@ -241,6 +241,8 @@ pub struct Head {
     pub system: Option<Span>,
     /// The `tools` value.
     pub tools: Option<Span>,
+    /// The value that asks for a reply by a schema (`response_format`, `output_config`), which providers count.
+    pub schema: Option<Span>,
     /// Whether the request turns the model's thinking on.
     pub thinking: bool,
     /// Texts of `system` to count.

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
 use crate::json::{Kind, Value, is_blank};
 
+use crate::meter::envelope::{self, Envelope};
 use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextSpan};
 
@@ -29,6 +30,10 @@ impl WireFormat for AnthropicMessages {
 
     fn render_order(&self) -> &'static [Section] {
         &[Section::Tools, Section::System, Section::Messages]
+    }
+
+    fn envelope(&self) -> &'static dyn Envelope {
+        &envelope::anthropic_messages::AnthropicEnvelope
     }
 
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
@@ -87,6 +92,10 @@ impl WireFormat for AnthropicMessages {
 
     fn read_head(&self, body: Value<'_>, head: &mut Head) {
         head.tools = body.get("tools").filter(|v| !v.is_null()).map(Value::span);
+        let schema = body
+            .get("output_format")
+            .or_else(|| body.get("output_config").and_then(|c| c.get("format")));
+        head.schema = schema.filter(|v| v.is_object()).map(Value::span);
         let kind = body.get("thinking").and_then(|t| t.get("type"));
         head.thinking = kind.is_some_and(|k| k.is_text("enabled") || k.is_text("adaptive"));
         let Some(system) = body.get("system").filter(|v| !v.is_null()) else {

@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::json::{Kind, Value, is_blank};
 
+use crate::meter::envelope::Envelope;
 use crate::rules::Rules;
 use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextForm, TextSpan};
 
@@ -47,6 +48,9 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// The order in which the provider renders the request, which is the order of its prompt cache.
     fn render_order(&self) -> &'static [Section];
+
+    /// How the provider's tokens around the text are counted.
+    fn envelope(&self) -> &'static dyn Envelope;
 
     /// The strongest mark of this format in a request, if any. `body` is the whole input, `messages` its array.
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
 use crate::json::{Kind, Value, is_blank};
 
+use crate::meter::envelope::{self, Envelope};
 use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{BlockKind, ContentForm, Head, Message, Place, Role, Span};
 
@@ -86,6 +87,10 @@ impl WireFormat for OpenAiChat {
         &[Section::Tools, Section::Messages]
     }
 
+    fn envelope(&self) -> &'static dyn Envelope {
+        &envelope::openai_chat::OpenAiChatEnvelope
+    }
+
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
         let mut best = body_mark(body);
         for (index, message) in messages.items().enumerate() {
@@ -126,6 +131,7 @@ impl WireFormat for OpenAiChat {
 
     fn read_head(&self, body: Value<'_>, head: &mut Head) {
         let tools = body.get("tools").filter(|v| !v.is_null());
+        head.schema = body.get("response_format").filter(|v| v.is_object()).map(Value::span);
         head.tools = tools
             .or_else(|| body.get("functions").filter(|v| !v.is_null()))
             .map(Value::span);

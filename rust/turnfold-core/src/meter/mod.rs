@@ -1,9 +1,14 @@
-//! Token counts of a transcript.
+//! Token counts of a transcript: text by the published vocabularies, and around it what each provider adds.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use turnfold_tokens::Encoding;
+
+mod count;
+pub mod envelope;
+pub mod media;
+pub mod models;
 
 /// Whether a count is a fact or an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,7 +19,7 @@ pub enum CountSource {
     Estimate,
 }
 
-/// A number of tokens: `lo <= n <= hi`, all three equal where the count is exact.
+/// A number of tokens: `lo <= n <= hi`, all three equal where the count is exact, `lo < hi` where it is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenCount {
     /// The count, or the likeliest value.
@@ -41,13 +46,31 @@ impl TokenCount {
         }
     }
 
-    /// An estimate; the bounds are moved apart where they do not hold `n`.
+    /// An estimate; bounds that do not hold `n`, or meet, are moved apart.
     pub fn estimate(n: u64, lo: u64, hi: u64) -> Self {
+        let lo = lo.min(n);
         Self {
             n,
-            lo: lo.min(n),
-            hi: hi.max(n).max(lo.min(n) + 1),
+            lo,
+            hi: hi.max(n).max(lo + 1),
             source: CountSource::Estimate,
+        }
+    }
+
+    /// The count as it must be read when the vocabulary is that of another model: unchanged for
+    /// [`models::ModelLabel::Exact`], otherwise an estimate.
+    ///
+    /// The interval of a model without a public vocabulary is the one of the Anthropic envelope's text (see
+    /// [`envelope::anthropic_messages`]); a count that is an estimate already is widened in the same way.
+    #[must_use]
+    pub fn under(self, label: models::ModelLabel) -> Self {
+        let share = |tokens: u64, percent: u64| tokens.saturating_mul(percent) / 100;
+        match label {
+            models::ModelLabel::Exact => self,
+            models::ModelLabel::Assumed => Self::estimate(self.n, share(self.lo, 70), share(self.hi, 150) + 16),
+            models::ModelLabel::Estimate => {
+                Self::estimate(share(self.n, 120), share(self.lo, 65), share(self.hi, 220) + 16)
+            }
         }
     }
 }
@@ -57,9 +80,9 @@ impl std::ops::Add for TokenCount {
 
     fn add(self, other: Self) -> Self {
         Self {
-            n: self.n + other.n,
-            lo: self.lo + other.lo,
-            hi: self.hi + other.hi,
+            n: self.n.saturating_add(other.n),
+            lo: self.lo.saturating_add(other.lo),
+            hi: self.hi.saturating_add(other.hi),
             source: if other.source == CountSource::Estimate {
                 other.source
             } else {
@@ -78,37 +101,84 @@ impl std::iter::Sum for TokenCount {
 /// Counts of one segment by one encoding.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    /// One a block row.
-    pub(crate) blocks: Vec<TokenCount>,
-    /// `sums[k]` is the sum of the messages before k: one more entry than messages.
+    /// Text tokens of each block row; encoded data by the middle of its allowance.
+    pub(crate) blocks: Vec<u64>,
+    /// `sums[k]` is the sum of the messages before k, up to a constant: one more entry than messages.
     pub(crate) sums: Vec<TokenCount>,
+}
+
+impl Counts {
+    /// What the messages `range` cost.
+    pub(crate) fn range(&self, range: Range<usize>) -> TokenCount {
+        match (self.sums.get(range.start), self.sums.get(range.end)) {
+            (Some(&earlier), Some(&later)) => difference(later, earlier),
+            _ => TokenCount::ZERO,
+        }
+    }
+
+    fn slice(&self, messages: Range<usize>, blocks: Range<usize>) -> Self {
+        Self {
+            blocks: self.blocks.get(blocks).unwrap_or_default().to_vec(),
+            sums: self
+                .sums
+                .get(messages.start..=messages.end)
+                .unwrap_or_default()
+                .to_vec(),
+        }
+    }
+
+    fn joined(&self, after: &Self) -> Self {
+        let last = self.sums.last().copied().unwrap_or(TokenCount::ZERO);
+        let base = after.sums.first().copied().unwrap_or(TokenCount::ZERO);
+        let moved = after.sums.iter().skip(1).map(|&sum| last + difference(sum, base));
+        Self {
+            blocks: self.blocks.iter().chain(&after.blocks).copied().collect(),
+            sums: self.sums.iter().copied().chain(moved).collect(),
+        }
+    }
+}
+
+/// The count between two prefix sums. An estimate's bounds never meet, so equal bounds say that every part is exact.
+fn difference(later: TokenCount, earlier: TokenCount) -> TokenCount {
+    let n = later.n.saturating_sub(earlier.n);
+    let lo = later.lo.saturating_sub(earlier.lo);
+    let hi = later.hi.saturating_sub(earlier.hi);
+    if lo == hi {
+        TokenCount::exact(n)
+    } else {
+        TokenCount::estimate(n, lo, hi)
+    }
 }
 
 type Slots<T> = [OnceLock<T>; Encoding::ALL.len()];
 
-/// Counts made so far for one segment, by encoding. Filled once each, by whichever thread is first.
+/// Counts made so far for one segment, by encoding. Filled once each, by whichever thread is first; a part of a
+/// segment and two segments joined take along what was counted.
 #[derive(Debug, Default)]
 pub struct CountMemo {
     slots: Slots<Arc<Counts>>,
 }
 
-/// Counts made so far of what stands outside the messages, by encoding.
-#[derive(Debug, Default)]
-pub struct HeadMemo {
-    _slots: Slots<TokenCount>,
-}
-
 impl CountMemo {
+    /// The slot of an encoding.
+    pub(crate) fn slot(&self, encoding: Encoding) -> Option<&OnceLock<Arc<Counts>>> {
+        self.slots.get(slot_of(encoding))
+    }
+
+    /// Whether the segment is counted in `encoding`.
+    pub fn is_counted(&self, encoding: Encoding) -> bool {
+        self.slot(encoding).is_some_and(|slot| slot.get().is_some())
+    }
+
     /// The counts of a part of the segment.
-    pub(crate) fn slice(&self, messages: Range<usize>, blocks: Range<usize>) -> Self {
-        self.map(|counts| Counts {
-            blocks: counts.blocks.get(blocks.clone()).unwrap_or_default().to_vec(),
-            sums: counts
-                .sums
-                .get(messages.start..=messages.end)
-                .unwrap_or_default()
-                .to_vec(),
-        })
+    pub(crate) fn slice(&self, messages: &Range<usize>, blocks: &Range<usize>) -> Self {
+        let part = Self::default();
+        for (slot, counts) in part.slots.iter().zip(&self.slots) {
+            if let Some(counts) = counts.get() {
+                let _ = slot.set(Arc::new(counts.slice(messages.clone(), blocks.clone())));
+            }
+        }
+        part
     }
 
     /// The counts of this segment and of one right after it, for the encodings that both are counted in.
@@ -121,36 +191,24 @@ impl CountMemo {
         }
         joined
     }
+}
 
-    fn map(&self, part: impl Fn(&Counts) -> Counts) -> Self {
-        let mapped = Self::default();
-        for (slot, counts) in mapped.slots.iter().zip(&self.slots) {
-            if let Some(counts) = counts.get() {
-                let _ = slot.set(Arc::new(part(counts)));
-            }
-        }
-        mapped
+/// Counts made so far of what stands outside the messages, by encoding.
+#[derive(Debug, Default)]
+pub struct HeadMemo {
+    slots: Slots<TokenCount>,
+}
+
+impl HeadMemo {
+    /// The slot of an encoding.
+    pub(crate) fn slot(&self, encoding: Encoding) -> Option<&OnceLock<TokenCount>> {
+        self.slots.get(slot_of(encoding))
     }
 }
 
-impl Counts {
-    fn joined(&self, after: &Self) -> Self {
-        let last = self.sums.last().copied().unwrap_or(TokenCount::ZERO);
-        let base = after.sums.first().copied().unwrap_or(TokenCount::ZERO);
-        let moved = after.sums.iter().skip(1).map(|&sum| last + minus(sum, base));
-        Self {
-            blocks: self.blocks.iter().chain(&after.blocks).copied().collect(),
-            sums: self.sums.iter().copied().chain(moved).collect(),
-        }
-    }
+fn slot_of(encoding: Encoding) -> usize {
+    Encoding::ALL.iter().position(|&e| e == encoding).unwrap_or(0)
 }
 
-/// The count between two prefix sums. An estimate's bounds never meet, so equal bounds say that every part is exact.
-fn minus(later: TokenCount, earlier: TokenCount) -> TokenCount {
-    let (n, lo, hi) = (later.n - earlier.n, later.lo - earlier.lo, later.hi - earlier.hi);
-    if lo == hi {
-        TokenCount::exact(n)
-    } else {
-        TokenCount::estimate(n, lo, hi)
-    }
-}
+#[cfg(test)]
+mod tests;

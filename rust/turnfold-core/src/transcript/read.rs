@@ -55,6 +55,7 @@ impl Transcript {
             model: None,
             system: None,
             tools: None,
+            schema: None,
             thinking: false,
             system_texts: Vec::new(),
             counts: HeadMemo::default(),

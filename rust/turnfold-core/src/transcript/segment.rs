@@ -31,7 +31,7 @@ impl Segment {
             messages: rows.to_vec(),
             blocks: block_rows.to_vec(),
             texts: self.texts.get(usize_range(&texts)).unwrap_or_default().to_vec(),
-            counts: self.counts.slice(start..stop, usize_range(&blocks)),
+            counts: self.counts.slice(&(start..stop), &usize_range(&blocks)),
         };
         for message in &mut part.messages {
             message.blocks = shift(&message.blocks, blocks.start, 0);

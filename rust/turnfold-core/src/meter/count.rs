@@ -1,0 +1,119 @@
+//! Counting: each text once per encoding, then prefix sums.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use turnfold_tokens::{Encoding, Tokenizer};
+
+use super::{Counts, TokenCount};
+use crate::formats::WireFormat;
+use crate::json::Document;
+use crate::transcript::{Block, Segment, TextForm, TextSpan, Transcript};
+
+impl Transcript {
+    /// Tokens of the messages `range` (clamped), or of the whole request with `None`: tools, system, everything the
+    /// provider adds. Texts are counted once per encoding and segment and remembered; after that a range costs
+    /// O(segments), with no look at the messages.
+    pub fn tokens(&self, encoding: Encoding, range: Option<Range<usize>>) -> TokenCount {
+        let whole = range.is_none();
+        let Range { start, end } = range.unwrap_or(0..self.len());
+        let end = end.min(self.len());
+        let mut sum = TokenCount::ZERO;
+        for (segment, &first) in self.segments.iter().zip(&self.starts) {
+            let first = first as usize;
+            let last = first + segment.messages.len();
+            let (from, to) = (start.max(first), end.min(last));
+            if from < to {
+                sum = sum + segment.counts(self.format, encoding).range(from - first..to - first);
+            }
+        }
+        if whole {
+            sum + self.format.envelope().request(self, encoding)
+        } else {
+            sum
+        }
+    }
+
+    /// Text tokens of each block of a message, in order; encoded data by the middle of its allowance; nothing the
+    /// provider adds. Empty where there is no such message.
+    pub fn block_tokens(&self, encoding: Encoding, message: usize) -> Vec<u64> {
+        let Some(view) = self.message(message) else {
+            return Vec::new();
+        };
+        let counts = view.segment.counts(self.format, encoding);
+        let rows = view.row.blocks.start as usize..view.row.blocks.end as usize;
+        counts.blocks.get(rows).unwrap_or_default().to_vec()
+    }
+}
+
+impl Segment {
+    /// The segment's counts, made on first use. Two threads that come first together both count; one result stays.
+    pub(crate) fn counts(&self, format: &dyn WireFormat, encoding: Encoding) -> Arc<Counts> {
+        let make = || Arc::new(self.count(format, encoding.tokenizer()));
+        match self.counts.slot(encoding) {
+            Some(slot) => Arc::clone(slot.get_or_init(make)),
+            None => make(),
+        }
+    }
+
+    fn count(&self, format: &dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
+        let envelope = format.envelope();
+        let source = self.source.bytes();
+        let mut counts = Counts {
+            blocks: Vec::with_capacity(self.blocks.len()),
+            sums: Vec::with_capacity(self.messages.len() + 1),
+        };
+        let mut sum = TokenCount::ZERO;
+        counts.sums.push(sum);
+        let mut texts: Vec<Counted> = Vec::new();
+        for message in &self.messages {
+            let mut inside = TokenCount::ZERO;
+            let rows = message.blocks.start as usize..message.blocks.end as usize;
+            for block in self.blocks.get(rows).unwrap_or_default() {
+                texts.clear();
+                texts.extend(
+                    self.texts_of(block)
+                        .iter()
+                        .map(|text| count_text(format, tokenizer, *text, source)),
+                );
+                counts.blocks.push(texts.iter().map(|t| t.tokens).sum());
+                inside = inside + envelope.block(block, &texts);
+            }
+            sum = sum + envelope.message(message, source, inside, tokenizer);
+            counts.sums.push(sum);
+        }
+        counts
+    }
+
+    fn texts_of(&self, block: &Block) -> &[TextSpan] {
+        let rows = block.texts.start as usize..block.texts.end as usize;
+        self.texts.get(rows).unwrap_or_default()
+    }
+}
+
+/// One counted text.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted {
+    /// Tokens by the encoding; for encoded data the middle of its allowance.
+    pub tokens: u64,
+    /// What the provider makes of it.
+    pub count: TokenCount,
+}
+
+/// Counts one text or one piece of encoded data.
+pub(crate) fn count_text(format: &dyn WireFormat, tokenizer: &Tokenizer, text: TextSpan, source: &[u8]) -> Counted {
+    let envelope = format.envelope();
+    if text.form == TextForm::Data {
+        let count = match Document::parse(text.span.of(source)) {
+            Ok(document) => envelope.data(document.root()),
+            Err(_) => TokenCount::estimate(0, 0, text.span.len() as u64),
+        };
+        return Counted { tokens: count.n, count };
+    }
+    let read = text.read(source);
+    let tokens = tokenizer.count(&read) as u64;
+    Counted {
+        tokens,
+        count: envelope.text(&read, tokens),
+    }
+}

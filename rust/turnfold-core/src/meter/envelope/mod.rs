@@ -1,0 +1,51 @@
+//! What a provider adds around the text, and what it makes of images and other encoded data: one file a vendor.
+//!
+//! Only plain text in OpenAI's framing is a fact. Everything else is an interval, fitted so that it holds the usage
+//! that providers reported in public recordings (the HTTP cassettes of pydantic-ai's, OpenTelemetry's and llm's test
+//! suites); each constant says what it rests on.
+
+use std::fmt;
+
+use turnfold_tokens::{Encoding, Tokenizer};
+
+use super::TokenCount;
+use super::count::Counted;
+use crate::json::Value;
+use crate::transcript::{Block, Message, Transcript};
+
+pub mod anthropic_messages;
+pub mod openai_chat;
+
+/// A vendor's framing.
+pub trait Envelope: Sync + fmt::Debug {
+    /// What the provider makes of a text that has `tokens` tokens by the encoding.
+    fn text(&self, text: &str, tokens: u64) -> TokenCount;
+
+    /// What the provider makes of encoded data: an image, a sound, a file, a sealed text.
+    fn data(&self, value: Value<'_>) -> TokenCount;
+
+    /// A block with its texts. A call's first text is its name where it has one.
+    fn block(&self, block: &Block, texts: &[Counted]) -> TokenCount;
+
+    /// A message whose blocks cost `inside`.
+    fn message(&self, message: &Message, source: &[u8], inside: TokenCount, tokenizer: &Tokenizer) -> TokenCount;
+
+    /// Everything outside the messages: tools, system, schema, the start of the reply.
+    fn request(&self, transcript: &Transcript, encoding: Encoding) -> TokenCount;
+}
+
+/// `percent` of `tokens`, rounded down.
+fn share(tokens: u64, percent: u64) -> u64 {
+    tokens.saturating_mul(percent) / 100
+}
+
+/// The sum of a block's texts.
+fn total(texts: &[Counted]) -> TokenCount {
+    texts.iter().map(|t| t.count).sum()
+}
+
+/// Sealed bytes in base64: from nothing (the provider drops them) to a token a letter; five letters a token between.
+fn sealed(letters: usize) -> TokenCount {
+    let letters = letters as u64;
+    TokenCount::estimate(letters / 5, 0, letters + 16)
+}

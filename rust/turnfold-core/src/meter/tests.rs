@@ -1,0 +1,219 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use turnfold_tokens::Encoding;
+
+use super::models::{ModelLabel, encoding_for_model};
+use super::{CountSource, TokenCount};
+use crate::transcript::{Segment, Source, Transcript};
+
+const O200K: Encoding = Encoding::O200kBase;
+
+fn read(body: &str) -> Transcript {
+    let source: Source = Arc::new(body.as_bytes().to_vec());
+    Transcript::from_json(source, None).expect("a transcript")
+}
+
+fn text_tokens(text: &str) -> u64 {
+    O200K.tokenizer().count(text) as u64
+}
+
+/// A transcript of `count` messages, plain text but for a call and its result now and then.
+fn conversation(count: usize) -> String {
+    let message = |k: usize| match k % 5 {
+        3 => format!(
+            r#"{{"role":"assistant","content":null,"tool_calls":[{{"id":"c{k}","type":"function","function":{{"name":"read","arguments":"{{\"k\": {k}}}"}}}}]}}"#
+        ),
+        4 => format!(r#"{{"role":"tool","tool_call_id":"c{}","content":"line {k}"}}"#, k - 1),
+        _ => format!(r#"{{"role":"user","content":"message {k} says a little"}}"#),
+    };
+    let messages: Vec<String> = (0..count).map(message).collect();
+    format!("[{}]", messages.join(", "))
+}
+
+#[test]
+fn plain_text_is_exact() {
+    let read = read(r#"[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi","name":"ann"}]"#);
+    let first = 3 + 1 + text_tokens("Be brief.");
+    let second = 3 + 1 + text_tokens("Hi") + 1 + text_tokens("ann");
+    assert_eq!(read.tokens(O200K, Some(0..1)), TokenCount::exact(first));
+    assert_eq!(read.tokens(O200K, Some(1..2)), TokenCount::exact(second));
+    assert_eq!(read.tokens(O200K, None), TokenCount::exact(first + second + 3));
+    assert_eq!(read.tokens(O200K, Some(1..1)), TokenCount::ZERO);
+    assert_eq!(read.tokens(O200K, Some(5..9)), TokenCount::ZERO);
+}
+
+#[test]
+fn reasoning_models_start_the_reply_with_two() {
+    let of = |model: &str| {
+        read(&format!(
+            r#"{{"model":"{model}","messages":[{{"role":"user","content":"Hi"}}]}}"#
+        ))
+    };
+    assert_eq!(of("gpt-4o").tokens(O200K, None), TokenCount::exact(8));
+    assert_eq!(of("o3-mini").tokens(O200K, None), TokenCount::exact(7));
+    assert_eq!(of("gpt-5").tokens(O200K, None), TokenCount::exact(7));
+    assert_eq!(of("gpt-oss-120b").tokens(O200K, None).source, CountSource::Estimate);
+}
+
+#[test]
+fn text_that_is_escaped_or_broken_counts_as_its_text() {
+    let read = read(r#"[{"role":"user","content":"caf\u00e9 \ud83d\ude00 \ud83d <|endoftext|>"}]"#);
+    let text = "caf\u{e9} \u{1F600} \u{FFFD} <|endoftext|>";
+    assert_eq!(read.block_tokens(O200K, 0), [text_tokens(text)]);
+    assert!(read.block_tokens(O200K, 1).is_empty());
+}
+
+#[test]
+fn calls_count_once_and_as_an_interval() {
+    let long = "lorem ipsum ".repeat(60);
+    let call = read(&format!(
+        r#"[{{"role":"assistant","content":null,"tool_calls":[{{"id":"a","function":{{"name":"run","arguments":"{long}"}}}}]}}]"#
+    ));
+    let plain = read(&format!(r#"[{{"role":"assistant","content":"{long}"}}]"#));
+    let (call, plain) = (call.tokens(O200K, None), plain.tokens(O200K, None));
+    assert_eq!(call.source, CountSource::Estimate);
+    assert!(call.n.abs_diff(plain.n) < 20, "{call:?} {plain:?}");
+    assert!(call.lo < call.n && call.n < call.hi);
+}
+
+#[test]
+fn tools_and_schemas_are_part_of_the_request() {
+    let body = |extra: &str| {
+        read(&format!(r#"{{"messages":[{{"role":"user","content":"Hi."}}]{extra}}}"#)).tokens(O200K, None)
+    };
+    let tool = r#"{"type":"function","function":{"name":"read_file","description":"Reads a file.","parameters":{"type":"object","properties":{"path":{"type":"string"}}}}}"#;
+    let none = body("");
+    assert_eq!(none, body(r#","tools":[]"#));
+    let one = body(&format!(r#","tools":[{tool}]"#));
+    let two = body(&format!(r#","tools":[{tool},{tool}]"#));
+    let schema = body(r#","response_format":{"type":"json_schema","json_schema":{"name":"answer","schema":{}}}"#);
+    assert!(none.n < one.n && one.n < two.n && none.n < schema.n);
+}
+
+#[test]
+fn anthropic_is_never_exact() {
+    let read = read(r#"{"system":"Be brief.","messages":[{"role":"user","content":"Hi"}]}"#);
+    assert_eq!(read.format().name(), "anthropic.messages");
+    for count in [read.tokens(O200K, None), read.tokens(O200K, Some(0..1))] {
+        assert_eq!(count.source, CountSource::Estimate);
+        assert!(count.lo < count.n && count.n < count.hi, "{count:?}");
+    }
+}
+
+#[test]
+fn media_adds_its_allowance_and_never_its_letters() {
+    let png = "iVBORw0KGgoAAAANSUhEUgAAAoAAAAHgCAIAAAC6s0uzAAAA";
+    let data = format!("{png}{}", "A".repeat(400_000));
+    let image = read(&format!(
+        r#"[{{"role":"user","content":[{{"type":"image","source":{{"type":"base64","media_type":"image/png","data":"{data}"}}}}]}}]"#
+    ));
+    let count = image.tokens(O200K, Some(0..1));
+    let patches = 640u64.div_ceil(28) * 480u64.div_ceil(28);
+    assert!(
+        count.lo <= patches && patches <= count.hi && count.hi < 1_000,
+        "{count:?}"
+    );
+    let url = read(&format!(
+        r#"[{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{data}"}}}}]}}]"#
+    ));
+    assert_eq!(url.block_tokens(O200K, 0), [85 + 170 * 2]);
+}
+
+#[test]
+fn appended_and_sliced_segments_keep_their_counts() {
+    let whole = read(&conversation(20));
+    let segment = &whole.segments()[0];
+    assert!(!segment.counts.is_counted(O200K));
+    let expected = whole.tokens(O200K, Some(5..12));
+    assert!(segment.counts.is_counted(O200K));
+    let part = segment.slice(5..12);
+    assert!(part.counts.is_counted(O200K));
+    assert!(!part.counts.is_counted(Encoding::Cl100kBase));
+    assert_eq!(part.counts(whole.format(), O200K).range(0..7), expected);
+    let fresh = Segment {
+        counts: super::CountMemo::default(),
+        ..segment.slice(5..12)
+    };
+    assert_eq!(fresh.counts(whole.format(), O200K).range(0..7), expected);
+    assert_eq!(
+        fresh.counts(whole.format(), O200K).blocks,
+        part.counts(whole.format(), O200K).blocks
+    );
+}
+
+#[test]
+fn names_lead_to_encodings() {
+    use Encoding::{Cl100kBase, O200kBase, O200kHarmony};
+    use ModelLabel::{Assumed, Estimate, Exact};
+    for (model, encoding, label) in [
+        ("gpt-4o", O200kBase, Exact),
+        ("gpt-4o-2024-08-06", O200kBase, Exact),
+        ("openai/gpt-4.1-mini", O200kBase, Exact),
+        ("ft:gpt-4o-mini:org::id", O200kBase, Exact),
+        ("GPT-5.6", O200kBase, Exact),
+        ("o1", O200kBase, Exact),
+        ("o3-mini", O200kBase, Exact),
+        ("o4-mini-deep-research", O200kBase, Exact),
+        ("gpt-4", Cl100kBase, Exact),
+        ("gpt-4-turbo", Cl100kBase, Exact),
+        ("gpt-4-0613", Cl100kBase, Exact),
+        ("gpt-3.5-turbo", Cl100kBase, Exact),
+        ("gpt-35-turbo", Cl100kBase, Exact),
+        ("gpt-oss-120b", O200kHarmony, Exact),
+        ("gpt-6-astra", O200kBase, Assumed),
+        ("claude-sonnet-4-5", O200kBase, Estimate),
+        ("us.anthropic.claude-opus-4-7-v1:0", O200kBase, Estimate),
+        ("gemini-2.5-pro", O200kBase, Estimate),
+        ("o100-something", O200kBase, Assumed),
+        ("llama-4", O200kBase, Assumed),
+        ("", O200kBase, Assumed),
+    ] {
+        assert_eq!(encoding_for_model(model), (encoding, label), "{model}");
+    }
+}
+
+#[test]
+fn a_foreign_vocabulary_makes_an_interval() {
+    let count = TokenCount::exact(1_000);
+    assert_eq!(count.under(ModelLabel::Exact), count);
+    for label in [ModelLabel::Assumed, ModelLabel::Estimate] {
+        let read = count.under(label);
+        assert_eq!(read.source, CountSource::Estimate);
+        assert!(read.lo < 1_000 && 1_000 < read.hi && read.lo <= read.n && read.n <= read.hi);
+        assert!(TokenCount::ZERO.under(label).hi > 0);
+    }
+}
+
+proptest! {
+    #[test]
+    fn ranges_add_up(count in 0usize..30, a in 0usize..30, b in 0usize..30, appended in 0usize..6) {
+        let mut read = read(&conversation(count));
+        for k in 0..appended {
+            if k == 3 {
+                let _ = read.tokens(O200K, None);
+            }
+            let message: Source = Arc::new(format!(r#"{{"role":"user","content":"more {k}"}}"#).into_bytes());
+            read = read.append(message).expect("a message");
+        }
+        let length = read.len();
+        let (a, b) = (a.min(length), b.min(length));
+        let (from, to) = (a.min(b), a.max(b));
+        let one_by_one: TokenCount = (from..to).map(|k| read.tokens(O200K, Some(k..k + 1))).sum();
+        prop_assert_eq!(read.tokens(O200K, Some(from..to)), one_by_one);
+        let parts = read.tokens(O200K, Some(0..from)) + read.tokens(O200K, Some(from..length));
+        prop_assert_eq!(read.tokens(O200K, Some(0..length)), parts);
+        prop_assert_eq!(read.tokens(O200K, None), parts + TokenCount::exact(3));
+    }
+
+    #[test]
+    fn blocks_are_counted_as_the_tokenizer_does(texts in prop::collection::vec(any::<String>(), 0..6)) {
+        let parts: Vec<String> = texts
+            .iter()
+            .map(|t| format!(r#"{{"type":"text","text":{}}}"#, String::from_utf8(crate::json::escape(t)).expect("UTF-8")))
+            .collect();
+        let read = read(&format!(r#"[{{"role":"user","content":[{}]}}]"#, parts.join(",")));
+        let expected: Vec<u64> = texts.iter().map(|t| text_tokens(t)).collect();
+        prop_assert_eq!(read.block_tokens(O200K, 0), expected);
+    }
+}
