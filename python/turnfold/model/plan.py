@@ -6,6 +6,9 @@ import msgspec
 
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
+from turnfold.model.scan import ScanOptions
+
+SummaryRole = Literal["user", "assistant"]
 
 SkipReason = Literal[
     "under_trigger",
@@ -53,7 +56,7 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
 
     start: int
     stop: int
-    role: Literal["user", "assistant"]
+    role: SummaryRole
     max_tokens: int
     task_max_tokens: int
     schema: str
@@ -76,7 +79,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
 
     `tiles` cover `[0, messages)` in order, without gap or overlap. `source` is the fingerprint of the transcript that
     the plan is for; applying it to another is refused. `tokens_at_most` bounds the result from above and is at most
-    `target_tokens`. `encoding` and `pending_ids` are what the plan was made with, and the result is judged with.
+    `target_tokens`. `encoding` and `options` are what the plan was made with, and the result is judged with.
     """
 
     source: str
@@ -87,4 +90,4 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     tokens_at_most: int
     target_tokens: int
     policy: str
-    pending_ids: tuple[str, ...] = ()
+    options: ScanOptions = ScanOptions()

@@ -104,7 +104,7 @@ class Policy(msgspec.Struct, frozen=True):
     """When to compact, and how.
 
     Steps run in order until the request counts at most `target_tokens`; None means that the trigger's own limit is
-    the target, and with no limit at all that any reduction will do. `name` is the preset that built it.
+    the target, and with no limit at all that every step is taken in full. `name` is the preset that built it.
     """
 
     trigger: Trigger

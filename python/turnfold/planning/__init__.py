@@ -1,0 +1,1 @@
+"""Trigger, select, step, plan, apply: pure and synchronous."""

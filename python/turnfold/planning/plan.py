@@ -1,0 +1,108 @@
+"""Trigger, then select, then steps: from a transcript and a policy to a plan, or a reason why there is none."""
+
+from turnfold import checks
+from turnfold.model.findings import Finding
+from turnfold.model.plan import CompactionPlan, Skip, SkipReason
+from turnfold.model.policy import Policy
+from turnfold.model.scan import ScanOptions
+from turnfold.planning.draft import Draft
+from turnfold.planning.measure import Measure
+from turnfold.planning.selection import first_unanswered
+from turnfold.planning.steps import run_step
+from turnfold.planning.triggers import decide
+from turnfold.transcript import Transcript
+
+_BODY_ONLY = ScanOptions()
+
+
+def plan(
+    transcript: Transcript,
+    policy: Policy,
+    *,
+    encoding: str | None = None,
+    model: str | None = None,
+    window_tokens: int | None = None,
+    options: ScanOptions = _BODY_ONLY,
+) -> CompactionPlan | Skip:
+    """Decide what a compaction would do, and prove that it fits the target, before anyone is asked for a summary.
+
+    `model` and `encoding` override what the body says, `window_tokens` what the policy says of the model's window.
+    Pure and deterministic; O(messages) after the transcript's first count. Raises `UnknownWindowError` where the
+    policy is a share of a window that nobody named, and an `ArgumentError` for an unknown encoding.
+    """
+    encoding = transcript.encoding(encoding, model)
+    measure = Measure(transcript, encoding)
+    before = measure.whole
+    decision = decide(policy.trigger, before, model=model or transcript.model, window_tokens=window_tokens)
+    if not decision.fired:
+        return Skip(
+            "under_trigger", f"{before.n} tokens are not more than the limit of {decision.limit_tokens}.", before
+        )
+    limit = decision.limit_tokens if policy.target_tokens is None else policy.target_tokens
+    target = before.hi - 1 if limit is None else limit
+    if target >= before.hi:
+        return Skip("nothing_to_compact", f"At most {before.hi} tokens: the target of {target} is met.", before)
+
+    floor = measure.fixed_tokens + measure.messages(0, transcript.leading)
+    floor += measure.messages(first_unanswered(transcript), len(transcript))
+    if limit is not None and limit < floor:
+        return Skip(
+            "budget_below_floor",
+            f"The instructions and the unanswered user messages count {floor} tokens, the target is {limit}.",
+            before,
+        )
+
+    draft = Draft(transcript, measure, options, target, target_is_limit=limit is not None)
+    for step in policy.steps:
+        if draft.met:
+            break
+        run_step(draft, step)
+    if not draft.changed:
+        return _unchanged(draft)
+    return _fitted(draft, policy)
+
+
+def _fitted(draft: Draft, policy: Policy) -> CompactionPlan | Skip:
+    before, target = draft.measure.whole, draft.target_tokens
+    if draft.tokens_with_least() > target:
+        return Skip(
+            "misses_target",
+            f"At most {draft.tokens_with_least()} tokens would be left; the target is {target}.",
+            before,
+        )
+    kept = draft.kept_tokens()
+    summary_tokens = 0 if draft.hole is None else min(draft.hole.most_tokens, target - kept)
+    broken = _broken_where_kept(draft)
+    if broken:
+        return Skip("invalid_input", f"A message that would be kept is not valid: {broken[0].text}.", before, broken)
+    return CompactionPlan(
+        source=draft.transcript.fingerprint,
+        messages=len(draft.transcript),
+        encoding=draft.measure.encoding,
+        tiles=draft.tiles(summary_tokens),
+        before=before,
+        tokens_at_most=kept + summary_tokens,
+        target_tokens=target,
+        policy=policy.name,
+        options=draft.options,
+    )
+
+
+def _broken_where_kept(draft: Draft) -> tuple[Finding, ...]:
+    """Find the errors of the input that would be in the result too: those of kept messages."""
+    replaced = range(0)
+    if draft.hole is not None:
+        replaced = range(draft.hole.selection.start, draft.hole.selection.stop)
+    report = checks.scan(draft.transcript, draft.options)
+    return tuple(f for f in report.findings if f.severity == "error" and f.message not in replaced)
+
+
+_WEIGHT: tuple[SkipReason, ...] = ("no_legal_split", "no_reduction", "nothing_to_compact")
+
+
+def _unchanged(draft: Draft) -> Skip:
+    """Choose of the reasons that the steps gave: one that names an obstacle before one that names none."""
+    if not draft.reasons:
+        return Skip("nothing_to_compact", "The policy has no step.", draft.measure.whole)
+    reason = min(draft.reasons, key=lambda r: _WEIGHT.index(r.reason) if r.reason in _WEIGHT else len(_WEIGHT))
+    return Skip(reason.reason, reason.text, draft.measure.whole)

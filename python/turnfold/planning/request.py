@@ -1,0 +1,31 @@
+"""What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
+
+from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest
+from turnfold.planning.fill import Opening
+from turnfold.transcript import Transcript
+
+
+def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
+    """Build the request for one hole. O(bytes of what it replaces)."""
+    hole, previous = opening.hole, opening.selection.previous
+    start = hole.start if previous is None else hole.start + 1
+    messages = tuple(_source_message(transcript, index) for index in range(start, hole.stop))
+    return SummaryRequest(
+        messages=messages,
+        task=opening.task,
+        previous=None if previous is None else previous.body,
+        digests=transcript.digests(start, hole.stop),
+        identifiers=transcript.identifiers(hole.start, hole.stop),
+        max_tokens=opening.room_tokens,
+        source_tokens=opening.source_tokens,
+        encoding=opening.encoding,
+        schema=hole.schema,
+    )
+
+
+def _source_message(transcript: Transcript, index: int) -> SourceMessage:
+    parts = tuple(
+        SourcePart(kind=b.kind, text=b.text, name=b.name, call_id=b.call_id, is_error=b.is_error)
+        for b in transcript.blocks(index)
+    )
+    return SourceMessage(index=index, role=transcript.roles[index], parts=parts)

@@ -1,0 +1,117 @@
+"""The steps of a policy, each a function that changes a draft."""
+
+from collections.abc import Iterator
+
+from turnfold import checks
+from turnfold.model.plan import SummaryRole
+from turnfold.model.policy import Step, Summarize, TruncateResults
+from turnfold.planning.draft import Draft, Hole, Shortened
+from turnfold.planning.selection import NotSelected, Selection, select, task_of
+from turnfold.planning.shorten import quote_task, shorten
+from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, wrap
+from turnfold.transcript import Transcript
+
+_SHORTEST_TASK_TOKENS = 48
+
+
+def run_step(draft: Draft, step: Step) -> None:
+    """Let `step` change `draft`, or note there why it does not."""
+    match step:
+        case Summarize():
+            _summarize(draft, step)
+        case TruncateResults():
+            _truncate_results(draft, step)
+
+
+def _summarize(draft: Draft, step: Summarize) -> None:
+    """Open a hole where `step` selects one, or widen the one there is."""
+    measure = draft.measure
+    chosen = select(draft.transcript, step, draft.options, measure.encoding)
+    if isinstance(chosen, NotSelected):
+        draft.reasons.append(chosen)
+        return
+    if draft.hole is not None and chosen.stop <= draft.hole.selection.stop:
+        draft.note("nothing_to_compact", "An earlier step replaces as much already.")
+        return
+    role = _role(draft, step, chosen)
+    source_tokens = measure.messages(chosen.start, chosen.stop)
+    task = task_of(draft.transcript, chosen)
+    task_tokens = 0 if task is None else min(measure.text(neutralise(task)), step.task_max_tokens)
+    shortest = None if task is None else quote_task(task, min(task_tokens, _SHORTEST_TASK_TOKENS), measure.encoding)
+    least = measure.new_text(role, wrap(WrappedSummary(chosen.covered, shortest, MARKER_BODY)))
+    if least >= source_tokens:
+        draft.note(
+            "no_reduction",
+            f"The {chosen.stop - chosen.start} messages that could be replaced count {source_tokens} tokens, "
+            f"and the shortest summary message counts {least}.",
+        )
+        return
+    most = max(least, min(step.max_tokens + task_tokens, source_tokens - 1))
+    draft.open(Hole(chosen, role, step.schema, task_tokens, least, most))
+
+
+def _role(draft: Draft, step: Summarize, chosen: Selection) -> SummaryRole:
+    """Choose the role of the summary message: the policy's, unless the provider minds it there."""
+    transcript = draft.transcript
+    if step.role == "user":
+        return "user"
+    trial = transcript.splice(
+        [
+            range(chosen.start),
+            transcript.text_message(step.role, MARKER_BODY),
+            range(chosen.stop, len(transcript)),
+        ]
+    )
+    minded = any(finding.message == chosen.start for finding in checks.scan(trial, draft.options).findings)
+    return "user" if minded else step.role
+
+
+def _truncate_results(draft: Draft, step: TruncateResults) -> None:
+    """Shorten kept tool results, the largest first, until the target is met; further where nothing else can meet it."""
+    if draft.met:
+        return
+    transcript, measure = draft.transcript, draft.measure
+    sizes = {i: list(_result_tokens(transcript, i, measure.encoding)) for i in range(draft.kept_from, len(transcript))}
+    largest_first = sorted(sizes, key=lambda i: -max((tokens for _, tokens in sizes[i]), default=0))
+    for max_tokens in _levels(step):
+        for index in largest_first:
+            blocks = tuple(block for block, tokens in sizes[index] if tokens > max_tokens)
+            if not blocks:
+                break
+            saved = measure.messages(index, index + 1) - measure.new_message(
+                shortened_message(transcript, index, blocks, max_tokens, measure.encoding)
+            )
+            if saved > 0:
+                draft.shorten(index, Shortened(blocks, max_tokens, saved))
+            if draft.met:
+                return
+        # Below the size that the policy asks for, only as far as the limit demands.
+        if not draft.target_is_limit or draft.tokens_with_least() <= draft.target_tokens:
+            break
+    if not draft.shortened:
+        draft.note("nothing_to_compact", f"No kept tool result counts more than {step.max_tokens} tokens.")
+
+
+def shortened_message(
+    transcript: Transcript, index: int, blocks: tuple[int, ...], max_tokens: int, encoding: str
+) -> bytes:
+    """Return the JSON of message `index` with the texts of `blocks` cut to `max_tokens` tokens each."""
+    texts = transcript.blocks(index)
+    return transcript.rewrite(index, {b: shorten(texts[b].text, max_tokens, encoding) for b in blocks})
+
+
+def _result_tokens(transcript: Transcript, index: int, encoding: str) -> Iterator[tuple[int, int]]:
+    kinds = [block.kind for block in transcript.blocks(index)]
+    if "tool_result" not in kinds:
+        return
+    for block, tokens in enumerate(transcript.block_tokens(index, encoding=encoding)):
+        if kinds[block] == "tool_result":
+            yield block, tokens
+
+
+def _levels(step: TruncateResults) -> Iterator[int]:
+    max_tokens = step.max_tokens
+    yield max_tokens
+    while max_tokens // 2 >= max(step.min_tokens, 1):
+        max_tokens //= 2
+        yield max_tokens

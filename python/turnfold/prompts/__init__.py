@@ -1,0 +1,1 @@
+"""Summary schemas as data, their text, and the judgement of a reply."""

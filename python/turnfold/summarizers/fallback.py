@@ -1,0 +1,62 @@
+"""Several summarizers, asked in order until one gives a reply that can be used."""
+
+from collections.abc import Callable
+from typing import Final
+
+import anyio
+
+from turnfold.errors import NoSummaryError
+from turnfold.model.result import AttemptOutcome
+from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.prompts.judge import judge
+from turnfold.summarizers.protocol import Summarizer
+
+Report = Callable[[str, AttemptOutcome, str], None]
+"""Told of each attempt: whose it was, how it ended, and what it raised."""
+
+
+class Fallback:
+    """Asks each of `summarizers` until one reply is acceptable. Raises `NoSummaryError` where none is.
+
+    A chain of chains is one chain: its members are asked in order.
+    """
+
+    def __init__(self, *summarizers: Summarizer) -> None:
+        members: list[Summarizer] = []
+        for one in summarizers:
+            members.extend(one.members if isinstance(one, Fallback) else (one,))
+        self.members: Final[tuple[Summarizer, ...]] = tuple(members)
+
+    @property
+    def name(self) -> str:
+        """What results call it: they name the member whose reply was used."""
+        return "fallback"
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        """Return the first acceptable reply, cut to the cap where it is over."""
+        _, reply = await self.ask(request, _silent)
+        return reply
+
+    async def ask(self, request: SummaryRequest, report: Report) -> tuple[str, SummaryReply]:
+        """Return the first acceptable reply and whose it is; `report` is told of every attempt.
+
+        Cancellation goes through, whatever it is for.
+        """
+        for member in self.members:
+            try:
+                reply = await member.summarize(request)
+                verdict = judge(reply.text, request)
+            except anyio.get_cancelled_exc_class():
+                report(member.name, "deadline", "")
+                raise
+            except Exception as error:  # noqa: BLE001  # whatever a summarizer raises, the next one is asked
+                report(member.name, "failed", f"{type(error).__name__}: {error}")
+                continue
+            report(member.name, verdict.outcome, "")
+            if verdict.text is not None:
+                return member.name, SummaryReply(verdict.text, reply.usage)
+        raise NoSummaryError(f"None of {', '.join(m.name for m in self.members) or 'no summarizers'} gave a summary")
+
+
+def _silent(method: str, outcome: AttemptOutcome, detail: str) -> None:
+    """Nobody asked."""

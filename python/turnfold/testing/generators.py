@@ -1,0 +1,258 @@
+"""Invented transcripts from a seed: clean ones, and ones damaged in a named way. The same seed gives the same bytes.
+
+Plain functions of an integer, so that any test tool can drive them.
+"""
+
+import copy
+import json
+from collections.abc import Callable, Sequence
+from random import Random
+from types import MappingProxyType
+from typing import Final, Literal, TypeAlias
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+Body: TypeAlias = dict[str, Json]
+Ending = Literal["user", "results", "assistant"]
+"""Who speaks last: a user with a new wish, the tools with results that the model has not read, the model."""
+
+_PATHS: Final = ("src/parser.py", "src/lexer.rs", "docs/guide.md", "tests/test_parser.py", "Makefile")
+_ASKS: Final = (
+    "Please find out why {path} fails on negative numbers.",
+    "Rename the function in {path}.\nKeep the old name as an alias: ISSUE-{number}.",
+    "Now run the tests again and show me only the failures.",
+    "Schreib die Änderung auch in {path}, bitte.",
+    "请检查 {path} 的第 {number} 行。",
+    "ok 👍🏽 go on",
+)
+_SAYS: Final = (
+    "I will look at {path} first.",
+    "The cause is in {path}:{number}: the minus sign is dropped before the number is read.",
+    "Done. {path} now keeps the sign, and {number} tests pass.",
+    "That did not work; I will try another way.\n\n1. read {path}\n2. change it\n3. run the tests",
+)
+_RESULTS: Final = (
+    "{number} passed, 1 failed in 0.42s\nFAILED {path}::test_negative - ValueError: bad number",
+    "def parse(text):\n    return int(text)\n# {path} line {number}",
+    "{path}:{number}: match\n",
+    "ok",
+    'Traceback (most recent call last):\n  File "{path}", line {number}\nTypeError: unsupported operand',
+)
+
+
+def openai_chat(
+    seed: int, *, turns: int = 5, result_words: int = 60, leading: int | None = None, ending: Ending | None = None
+) -> Body:
+    """Make a clean Chat Completions request of `turns` user turns, with tool calls, some of them parallel."""
+    made = _Maker(seed, result_words)
+    random = made.random
+    messages: list[Json] = []
+    for k in range(random.randint(0, 2) if leading is None else leading):
+        role = "system" if k == 0 else "developer"
+        messages += [{"role": role, "content": f"Rule {k}: never delete files."}]
+    for _ in range(turns):
+        messages.append({"role": "user", "content": _chat_content(random, made.ask())})
+        for _ in range(random.randint(0, 3)):
+            messages.extend(_chat_calls(made))
+        messages.append({"role": "assistant", "content": made.say()})
+    match ending or random.choice(("user", "results", "assistant")):
+        case "user":
+            messages.append({"role": "user", "content": made.ask()})
+        case "results":
+            messages.append({"role": "user", "content": made.ask()})
+            messages.extend(_chat_calls(made))
+    return {"model": "gpt-4o-2024-08-06", "messages": messages, "temperature": 0}
+
+
+def anthropic_messages(
+    seed: int, *, turns: int = 5, result_words: int = 60, thinking: bool | None = None, ending: Ending | None = None
+) -> Body:
+    """Make a clean Messages request of `turns` user turns, with tool use, some of it parallel, and thinking."""
+    made = _Maker(seed, result_words)
+    random = made.random
+    thinks = random.random() < 0.5 if thinking is None else thinking
+    messages: list[Json] = []
+    last = ending or random.choice(("user", "results"))
+    for turn in range(turns + (last != "assistant")):
+        messages.append({"role": "user", "content": [{"type": "text", "text": made.ask()}]})
+        closes = turn == turns
+        if closes and last == "user":
+            break
+        for _ in range(1 if closes else random.randint(0, 3)):
+            content, results = _tool_use(made, thinks=thinks)
+            messages.append({"role": "assistant", "content": content})
+            messages.append({"role": "user", "content": results})
+        if not closes:
+            messages.append({"role": "assistant", "content": _text_turn(made, thinks=thinks)})
+    body: Body = {"model": "claude-sonnet-4-5", "max_tokens": 1024, "system": "Never delete files."}
+    body["messages"] = messages
+    if thinks:
+        body["thinking"] = {"type": "enabled", "budget_tokens": 1024}
+    body["tools"] = [
+        {"name": name, "description": "A tool.", "input_schema": {"type": "object"}} for name in ("read_file", "bash")
+    ]
+    return body
+
+
+def damaged(body: Body, seed: int, damage: str | None = None) -> tuple[Body, str]:
+    """Return a copy of `body` damaged in one way of `DAMAGES`, and which way.
+
+    The body comes back whole where there is no place for that damage.
+    """
+    random = Random(seed)  # noqa: S311  # invented text, no secret
+    name = damage or random.choice(sorted(DAMAGES))
+    broken = copy.deepcopy(body)
+    messages = broken["messages"]
+    if isinstance(messages, list):
+        DAMAGES[name](messages, random)
+    return broken, name
+
+
+class _Maker:
+    """Texts and calls from one stream of chance."""
+
+    def __init__(self, seed: int, result_words: int) -> None:
+        self.random = Random(seed)  # noqa: S311  # invented text, no secret
+        self._result_words = result_words
+        self._calls = 0
+
+    def ask(self) -> str:
+        return self._fill(_ASKS)
+
+    def say(self) -> str:
+        return self._fill(_SAYS)
+
+    def result(self) -> str:
+        count = self.random.randint(0, self._result_words)
+        words = " ".join(self.random.choices(("row", "match", "0x1f", "naïve", "값", "{}", "a/b.c"), k=count))
+        return f"{self._fill(_RESULTS)}\n{words}".strip()
+
+    def call(self) -> tuple[str, str, dict[str, Json]]:
+        self._calls += 1
+        path = self.random.choice(_PATHS)
+        name, arguments = self.random.choice(
+            (
+                ("read_file", {"path": path}),
+                ("bash", {"command": f"pytest -q {path}"}),
+                ("grep", {"pattern": "parse", "path": path}),
+                ("write_file", {"path": path, "content": self.say()}),
+                ("lookup_order", {"order_id": f"#W{self.random.randint(1_000_000, 9_999_999)}"}),
+            )
+        )
+        return f"call_{self._calls:03d}", str(name), dict(arguments)
+
+    def _fill(self, texts: Sequence[str]) -> str:
+        text = self.random.choice(texts)
+        return text.replace("{path}", self.random.choice(_PATHS)).replace("{number}", str(self.random.randint(1, 999)))
+
+
+def _chat_content(random: Random, text: str) -> Json:
+    return [{"type": "text", "text": text}] if random.random() < 0.3 else text
+
+
+def _chat_calls(made: _Maker) -> list[Json]:
+    calls: list[Json] = []
+    results: list[Json] = []
+    for _ in range(made.random.choice((1, 1, 1, 2, 4))):
+        call_id, name, arguments = made.call()
+        function: Json = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=made.random.random() < 0.5)}
+        calls.append({"id": call_id, "type": "function", "function": function})
+        results.append({"role": "tool", "tool_call_id": call_id, "content": made.result()})
+    made.random.shuffle(results)
+    said: Json = None if made.random.random() < 0.6 else made.say()
+    return [{"role": "assistant", "content": said, "tool_calls": calls}, *results]
+
+
+def _tool_use(made: _Maker, *, thinks: bool) -> tuple[list[Json], list[Json]]:
+    content: list[Json] = []
+    results: list[Json] = []
+    if thinks:
+        content.append({"type": "thinking", "thinking": made.say(), "signature": f"sig{made.random.randint(0, 9_999)}"})
+    if made.random.random() < 0.5:
+        content.append({"type": "text", "text": made.say()})
+    for _ in range(made.random.choice((1, 1, 2, 3))):
+        call_id, name, arguments = made.call()
+        content.append({"type": "tool_use", "id": call_id, "name": name, "input": arguments})
+        result: dict[str, Json] = {"type": "tool_result", "tool_use_id": call_id, "content": made.result()}
+        if made.random.random() < 0.3:
+            result["content"] = [{"type": "text", "text": made.result()}]
+        if made.random.random() < 0.2:
+            result["is_error"] = True
+        results.append(result)
+    return content, results
+
+
+def _text_turn(made: _Maker, *, thinks: bool) -> list[Json]:
+    content: list[Json] = [{"type": "text", "text": made.say()}]
+    if thinks and made.random.random() < 0.5:
+        content.insert(0, {"type": "thinking", "thinking": made.say(), "signature": "c2ln"})
+    return content
+
+
+def _drop_a_result(messages: list[Json], random: Random) -> None:
+    _remove(messages, random, lambda block: "tool_call_id" in block or block.get("type") == "tool_result")
+
+
+def _drop_a_call(messages: list[Json], random: Random) -> None:
+    _remove(messages, random, lambda block: block.get("type") in {"function", "tool_use"})
+
+
+def _repeat_a_result(messages: list[Json], random: Random) -> None:
+    places = _places(messages, lambda block: "tool_call_id" in block or block.get("type") == "tool_result")
+    if places:
+        holder, index = random.choice(places)
+        holder.insert(index, copy.deepcopy(holder[index]))
+
+
+def _blank_a_text(messages: list[Json], random: Random) -> None:
+    texts = _places(messages, lambda block: isinstance(block.get("text"), str))
+    said = _places(messages, lambda block: isinstance(block.get("content"), str) and "role" in block)
+    places = texts or said
+    if places:
+        holder, index = random.choice(places)
+        block = holder[index]
+        if isinstance(block, dict):
+            block["text" if "text" in block else "content"] = "  "
+
+
+def _move_a_message(messages: list[Json], random: Random) -> None:
+    if len(messages) > 1:
+        messages.insert(random.randrange(len(messages)), messages.pop(random.randrange(len(messages))))
+
+
+def _put_instructions_last(messages: list[Json], random: Random) -> None:
+    messages.insert(random.randint(1, len(messages)), {"role": "system", "content": "Late rule."})
+
+
+DAMAGES: Final = MappingProxyType(
+    {
+        "drop_a_result": _drop_a_result,
+        "drop_a_call": _drop_a_call,
+        "repeat_a_result": _repeat_a_result,
+        "blank_a_text": _blank_a_text,
+        "move_a_message": _move_a_message,
+        "put_instructions_last": _put_instructions_last,
+    }
+)
+"""Ways to damage a list of messages, by name: each changes it in place, at a random spot."""
+
+
+def _remove(messages: list[Json], random: Random, matches: Callable[[dict[str, Json]], bool]) -> None:
+    places = _places(messages, matches)
+    if places:
+        holder, index = random.choice(places)
+        del holder[index]
+
+
+def _places(messages: list[Json], matches: Callable[[dict[str, Json]], bool]) -> list[tuple[list[Json], int]]:
+    """Every object that matches, as its list and its index: messages, content blocks and calls."""
+    found: list[tuple[list[Json], int]] = []
+    for index, message in enumerate(messages):
+        if not isinstance(message, dict):
+            continue
+        if matches(message):
+            found.append((messages, index))
+        for field in ("content", "tool_calls"):
+            items = message.get(field)
+            if isinstance(items, list):
+                found.extend((items, k) for k, item in enumerate(items) if isinstance(item, dict) and matches(item))
+    return found
