@@ -1,12 +1,14 @@
 """Meter and compact the transcripts of LLM agents."""
 
 from turnfold._core import __version__
-from turnfold.checks import SplitPoints, scan, split_points
+from turnfold.checks import SplitPoints, find_split, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
+from turnfold.meter import KeepEnd, count, count_many, count_up_to, truncate
 from turnfold.model.blocks import Block
+from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding, IntegrityReport
 from turnfold.model.scan import ScanOptions
-from turnfold.model.splits import Blocker
+from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Message, Transcript
 
 __all__ = [
@@ -14,13 +16,24 @@ __all__ = [
     "Blocker",
     "Finding",
     "IntegrityReport",
+    "KeepEnd",
+    "KeepMessages",
+    "KeepTokens",
+    "KeepTurns",
     "Message",
     "ReadError",
     "ScanOptions",
+    "SplitPoint",
     "SplitPoints",
+    "TokenCount",
     "Transcript",
     "TurnfoldError",
     "__version__",
+    "count",
+    "count_many",
+    "count_up_to",
+    "find_split",
     "scan",
     "split_points",
+    "truncate",
 ]

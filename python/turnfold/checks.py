@@ -2,13 +2,13 @@
 
 import sys
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Final, Literal, assert_never
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
 from turnfold.model.scan import ScanOptions
-from turnfold.model.splits import Blocker
+from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Transcript
 
 _BODY_ONLY: Final = ScanOptions()
@@ -76,6 +76,44 @@ class SplitPoints(Collection[int]):
 def split_points(transcript: Transcript, options: ScanOptions = _BODY_ONLY) -> SplitPoints:
     """Find every legal cut. O(messages)."""
     return SplitPoints(_core.split_points(transcript.kernel, *_spread(options)))
+
+
+def find_split(
+    transcript: Transcript,
+    keep: Keep,
+    options: ScanOptions = _BODY_ONLY,
+    *,
+    encoding: str | None = None,
+    model: str | None = None,
+) -> SplitPoint | None:
+    """Find the legal cut that keeps what is asked, or the nearest one that keeps more; None where there is none.
+
+    For `KeepTokens`, which is a limit, the nearest one that keeps less.
+    """
+    kind: Literal["messages", "turns", "tokens"]
+    match keep:
+        case KeepMessages(count):
+            kind, amount = "messages", count
+        case KeepTurns(count):
+            kind, amount = "turns", count
+        case KeepTokens(limit_tokens):
+            kind, amount = "tokens", limit_tokens
+        case _:
+            assert_never(keep)
+    if amount < 0:
+        raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
+    encoding = transcript.encoding(encoding, model)
+    choice = _core.find_split(transcript.kernel, *_spread(options), kind, amount, encoding)
+    if choice is None:
+        return None
+    index, requested, moved_by = choice
+    return SplitPoint(
+        index=index,
+        requested=requested,
+        kept=len(transcript) - index,
+        evicted=index - transcript.leading,
+        moved_by=tuple(Blocker(*fields) for fields in moved_by),
+    )
 
 
 def _spread(options: ScanOptions) -> tuple[list[str], bool | None, bool, bool]:

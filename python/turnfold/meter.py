@@ -1,8 +1,39 @@
-"""What plain text holds."""
+"""What plain text holds: tokens and identifiers."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from turnfold import _core
+from turnfold.errors import ArgumentError
+from turnfold.model.counts import DEFAULT_ENCODING
+
+KeepEnd = Literal["head", "tail"]
+
+
+def count(text: str, encoding: str = DEFAULT_ENCODING) -> int:
+    """Count `text` as ordinary text: what looks like a special token is counted by its characters.
+
+    Equal to tiktoken's `encode_ordinary`, lone surrogates included. Linear in time; other threads run meanwhile.
+    """
+    return _core.count(text, encoding)
+
+
+def count_many(texts: Iterable[str], encoding: str = DEFAULT_ENCODING) -> list[int]:
+    """Count each text. Enters the kernel once, which is worth it for many short ones."""
+    return _core.count_many(list(texts), encoding)
+
+
+def count_up_to(text: str, limit_tokens: int, encoding: str = DEFAULT_ENCODING) -> int | None:
+    """Count `text`, or return None as soon as it is over `limit_tokens`: a long text costs no more than the limit."""
+    _check(limit_tokens)
+    return _core.count_up_to(text, encoding, limit_tokens)
+
+
+def truncate(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING, *, keep: KeepEnd = "head") -> str:
+    """Cut `text` between characters so that it counts at most `max_tokens`; return it as it is where it fits."""
+    _check(max_tokens)
+    head, tail, cut = _core.truncate(text, encoding, max_tokens, keep)
+    return head + tail if cut else text
 
 
 def identifiers(text: str) -> tuple[str, ...]:
@@ -13,3 +44,8 @@ def identifiers(text: str) -> tuple[str, ...]:
 def occurring(names: Iterable[str], text: str) -> tuple[bool, ...]:
     """Say of each identifier whether it occurs in `text`, letter for letter. Linear in both."""
     return tuple(_core.occurring(list(names), text))
+
+
+def _check(tokens: int) -> None:
+    if tokens < 0:
+        raise ArgumentError(f"A number of tokens is not negative: {tokens}")

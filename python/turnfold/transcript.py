@@ -10,6 +10,7 @@ import msgspec
 from turnfold import _core
 from turnfold.errors import ArgumentError, InvalidMessageError
 from turnfold.model.blocks import Block
+from turnfold.model.counts import DEFAULT_ENCODING, TokenCount
 
 Message = Mapping[str, object]
 """A message as Python objects."""
@@ -132,6 +133,39 @@ class Transcript:
     def surviving(self, identifiers: Sequence[str]) -> tuple[bool, ...]:
         """Say of each identifier whether it occurs in a text of this transcript, letter for letter. Linear in both."""
         return tuple(_core.surviving(list(identifiers), self.kernel))
+
+    def encoding(self, encoding: str | None = None, model: str | None = None) -> str:
+        """Return the encoding that counts are made in: the one named, or the model's, or the body's model's."""
+        return self._encoding(encoding, model)[0]
+
+    def tokens(
+        self,
+        start: int | None = None,
+        stop: int | None = None,
+        *,
+        encoding: str | None = None,
+        model: str | None = None,
+    ) -> TokenCount:
+        """Count the whole request, or the messages `[start, stop)` with slice rules.
+
+        The whole request includes tools, system and reply priming. Where a model has another vocabulary than those
+        that ship, the count is an interval; naming `encoding` takes it as the model's own. The first count in an
+        encoding reads all text; later ones, and those of transcripts that share messages, are O(1).
+        """
+        whole = start is None and stop is None
+        first, last, _ = slice(start, stop).indices(len(self))
+        span = None if whole else (first, max(first, last))
+        return TokenCount(*self.kernel.tokens(*self._encoding(encoding, model), span))
+
+    def block_tokens(self, message_index: int, *, encoding: str | None = None, model: str | None = None) -> list[int]:
+        """Count the text of each block of one message."""
+        return self.kernel.block_tokens(self.encoding(encoding, model), self._index(message_index))
+
+    def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
+        if encoding is not None:
+            return encoding, "exact"
+        named = self.model if model is None else model
+        return (DEFAULT_ENCODING, "exact") if named is None else _core.encoding_for_model(named)
 
     def _index(self, message_index: int) -> int:
         if not 0 <= message_index < len(self):

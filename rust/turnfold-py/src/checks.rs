@@ -3,9 +3,10 @@
 use pyo3::prelude::*;
 use turnfold_core::findings;
 use turnfold_core::pairs::{self, BlockRef, ScanOptions};
-use turnfold_core::splits::{self, Blocker};
+use turnfold_core::splits::{self, Blocker, Keep};
 
-use crate::door::{attached, detached};
+use crate::door::{Fault, attached, detached};
+use crate::input;
 use crate::transcript::Transcript;
 
 /// `code`, `rule`, `severity`, `category`, `message`, `block`, `call_id`, `path`, `text`.
@@ -123,6 +124,37 @@ pub(crate) fn split_points(
 ) -> PyResult<Splits> {
     let options = options(pending_ids, thinking, strict_alternation, closed);
     detached(py, || Ok(Splits(splits::splits(&transcript.0, &options))))
+}
+
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "Rust takes every option explicitly")]
+pub(crate) fn find_split(
+    py: Python<'_>,
+    transcript: &Transcript,
+    pending_ids: Vec<String>,
+    thinking: Option<bool>,
+    strict_alternation: bool,
+    closed: bool,
+    kind: &str,
+    amount: usize,
+    encoding: &str,
+) -> PyResult<Option<(usize, usize, Vec<BlockerFields>)>> {
+    let options = options(pending_ids, thinking, strict_alternation, closed);
+    detached(py, || {
+        let keep = match kind {
+            "messages" => Keep::Messages(amount),
+            "turns" => Keep::Turns(amount),
+            "tokens" => Keep::Tokens(amount as u64),
+            _ => return Err(Fault::new("argument", format!("Nothing is kept by {kind:?}"))),
+        };
+        let encoding = input::encoding(encoding)?;
+        let splits = splits::splits(&transcript.0, &options);
+        let transcript = &transcript.0;
+        let len = transcript.len();
+        let tail_tokens = |index| transcript.tokens(encoding, Some(index..len)).hi;
+        let choice = splits::find_split_by(transcript, &splits, keep, tail_tokens);
+        Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
+    })
 }
 
 fn options(pending_ids: Vec<String>, thinking: Option<bool>, strict_alternation: bool, closed: bool) -> ScanOptions {

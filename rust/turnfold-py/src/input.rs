@@ -8,6 +8,9 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use turnfold_core::Source;
+use turnfold_tokens::Encoding;
+
+use crate::door::Fault;
 
 /// The bytes of `object`. `bytes` are borrowed for as long as the source lives; `bytearray` and `memoryview` may change
 /// under us and are copied.
@@ -39,4 +42,15 @@ pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>
     let (pairs, _) = encoded.as_bytes().as_chunks::<2>();
     let units: Vec<u16> = pairs.iter().map(|pair| u16::from_le_bytes(*pair)).collect();
     Ok(Cow::Owned(String::from_utf16_lossy(&units)))
+}
+
+/// The encoding of that name.
+pub(crate) fn encoding(name: &str) -> Result<Encoding, Fault> {
+    Encoding::from_name(name).ok_or_else(|| {
+        let known: Vec<&str> = Encoding::ALL.iter().map(|e| e.name()).collect();
+        Fault::new(
+            "unknown_encoding",
+            format!("No encoding is named {name:?}; there are {}", known.join(", ")),
+        )
+    })
 }

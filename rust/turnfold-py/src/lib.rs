@@ -6,6 +6,7 @@ mod checks;
 mod door;
 mod identifiers;
 mod input;
+mod text;
 mod transcript;
 
 /// The compiled kernel. The floors above give it types and defaults; call those.
@@ -14,9 +15,11 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::checks::{Splits, scan, split_points};
+    use super::checks::{Splits, find_split, scan, split_points};
     #[pymodule_export]
     use super::identifiers::{extract_identifiers, occurring, surviving};
+    #[pymodule_export]
+    use super::text::{count, count_many, count_up_to, decode, encode, encoding_for_model, truncate};
     #[pymodule_export]
     use super::transcript::Transcript;
 

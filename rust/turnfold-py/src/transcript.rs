@@ -4,11 +4,13 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use turnfold_core::meter::CountSource;
 use turnfold_core::{BlockKind, MessageView, Role, json};
 
 use crate::door::{Fault, attached, detached};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
+use crate::text;
 
 /// One request, read. The typed face is `turnfold.Transcript`.
 #[pyclass(frozen, module = "turnfold._core")]
@@ -79,6 +81,33 @@ impl Transcript {
                     )
                 })
                 .collect())
+        })
+    }
+
+    fn tokens(
+        &self,
+        py: Python<'_>,
+        encoding: &str,
+        label: &str,
+        span: Option<(usize, usize)>,
+    ) -> PyResult<(u64, u64, u64, &'static str)> {
+        detached(py, || {
+            let (encoding, label) = (input::encoding(encoding)?, text::label(label)?);
+            let range = span.map(|(start, stop)| start..stop);
+            range.as_ref().map_or(Ok(()), |r| self.check(r))?;
+            let count = self.0.tokens(encoding, range).under(label);
+            let source = match count.source {
+                CountSource::Exact => "exact",
+                CountSource::Estimate => "estimate",
+            };
+            Ok((count.n, count.lo, count.hi, source))
+        })
+    }
+
+    fn block_tokens(&self, py: Python<'_>, encoding: &str, message_index: usize) -> PyResult<Vec<u64>> {
+        detached(py, || {
+            self.message(message_index)?;
+            Ok(self.0.block_tokens(input::encoding(encoding)?, message_index))
         })
     }
 

@@ -1,0 +1,137 @@
+//! Functions of plain text.
+
+use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+use turnfold_core::meter::models::{self, ModelLabel};
+use turnfold_tokens::{Encoding, Keep, Tokenizer};
+
+use crate::door::{Fault, attached, detached};
+use crate::input;
+
+/// Shorter texts are counted faster than the interpreter is left and entered again.
+const DETACH_BYTES: usize = 2_048;
+
+/// Which encodings have been used: the first use unpacks the vocabulary, which takes a while.
+static UNPACKED: [AtomicBool; Encoding::ALL.len()] = [const { AtomicBool::new(false) }; Encoding::ALL.len()];
+
+fn run<T: Send>(
+    py: Python<'_>,
+    encoding: &str,
+    bytes: usize,
+    work: impl FnOnce(&Tokenizer) -> Result<T, Fault> + Send,
+) -> PyResult<T> {
+    let encoding = attached(py, || input::encoding(encoding))?;
+    if bytes < DETACH_BYTES && UNPACKED[encoding as usize].swap(true, Ordering::Relaxed) {
+        attached(py, || work(encoding.tokenizer()))
+    } else {
+        detached(py, || work(encoding.tokenizer()))
+    }
+}
+
+/// Tokens of `text` as ordinary text.
+#[pyfunction]
+pub(crate) fn count(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) -> PyResult<usize> {
+    let text = input::text(text)?;
+    run(py, encoding, text.len(), |t| Ok(t.count(&text)))
+}
+
+/// Tokens of `text`, or `None` as soon as they are more than `limit_tokens`.
+#[pyfunction]
+pub(crate) fn count_up_to(
+    py: Python<'_>,
+    text: &Bound<'_, PyString>,
+    encoding: &str,
+    limit_tokens: usize,
+) -> PyResult<Option<usize>> {
+    let text = input::text(text)?;
+    run(py, encoding, text.len(), |t| Ok(t.count_up_to(&text, limit_tokens)))
+}
+
+/// Tokens of each text.
+#[pyfunction]
+pub(crate) fn count_many(py: Python<'_>, texts: Vec<Bound<'_, PyString>>, encoding: &str) -> PyResult<Vec<usize>> {
+    let texts: Vec<Cow<'_, str>> = texts.iter().map(input::text).collect::<PyResult<_>>()?;
+    let bytes = texts.iter().map(|text| text.len()).sum();
+    run(py, encoding, bytes, |t| {
+        Ok(texts.iter().map(|text| t.count(text)).collect())
+    })
+}
+
+/// The token ids of `text` as ordinary text.
+#[pyfunction]
+pub(crate) fn encode(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) -> PyResult<Vec<u32>> {
+    let text = input::text(text)?;
+    run(py, encoding, text.len(), |t| Ok(t.encode(&text)))
+}
+
+/// The bytes of token ids.
+#[pyfunction]
+pub(crate) fn decode<'py>(py: Python<'py>, tokens: Vec<u32>, encoding: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let bytes = run(py, encoding, tokens.len(), |t| {
+        t.decode(&tokens)
+            .map_err(|error| Fault::new("argument", error.to_string()))
+    })?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
+/// Where to cut `text` so that what stays counts at most `max_tokens`: the texts kept at the start and at the end, and
+/// whether anything went.
+#[pyfunction]
+pub(crate) fn truncate(
+    py: Python<'_>,
+    text: &Bound<'_, PyString>,
+    encoding: &str,
+    max_tokens: usize,
+    keep: &str,
+) -> PyResult<(String, String, bool)> {
+    let text = input::text(text)?;
+    let keep = match keep {
+        "head" => Ok(Keep::Head),
+        "tail" => Ok(Keep::Tail),
+        "both" => Ok(Keep::Both),
+        _ => Err(Fault::new(
+            "argument",
+            format!("keep is \"head\", \"tail\" or \"both\", not {keep:?}"),
+        )),
+    };
+    let keep = attached(py, || keep)?;
+    run(py, encoding, text.len(), |t| {
+        let cut = t.truncate(&text, max_tokens, keep);
+        let head = text.get(..cut.head_bytes).unwrap_or_default();
+        let tail = text.get(cut.tail_start..).unwrap_or_default();
+        Ok((head.to_owned(), tail.to_owned(), head.len() + tail.len() < text.len()))
+    })
+}
+
+/// The encoding that counts for a model are made in, and how much is known of its own.
+#[pyfunction]
+pub(crate) fn encoding_for_model(
+    py: Python<'_>,
+    model: &Bound<'_, PyString>,
+) -> PyResult<(&'static str, &'static str)> {
+    let model = input::text(model)?;
+    attached(py, || {
+        let (encoding, label) = models::encoding_for_model(&model);
+        let label = LABELS
+            .iter()
+            .find(|(_, l)| *l == label)
+            .map_or("estimate", |(name, _)| *name);
+        Ok((encoding.name(), label))
+    })
+}
+
+const LABELS: [(&str, ModelLabel); 3] = [
+    ("exact", ModelLabel::Exact),
+    ("assumed", ModelLabel::Assumed),
+    ("estimate", ModelLabel::Estimate),
+];
+
+/// The label of that name.
+pub(crate) fn label(name: &str) -> Result<ModelLabel, Fault> {
+    let found = LABELS.iter().find(|(known, _)| *known == name);
+    let (_, label) = found.ok_or_else(|| Fault::new("argument", format!("no label is named {name:?}")))?;
+    Ok(*label)
+}
