@@ -30,6 +30,26 @@ class Usage(msgspec.Struct, frozen=True):
     completion_tokens: int = 0
 
 
+DigestKind = Literal["read", "shell", "search", "write", "other"]
+
+
+class ToolDigest(msgspec.Struct, frozen=True):
+    """What one tool call did, by rule.
+
+    `message` is the index of the message with the call. `target` is what it worked on (a path, a command, a pattern),
+    `outcome` what came of it, `text` both in one line. `is_error` says that the tool, its exit code or the text of its
+    result reports a failure.
+    """
+
+    message: int
+    kind: DigestKind
+    tool: str
+    target: str | None
+    outcome: str
+    text: str
+    is_error: bool
+
+
 class SummaryRequest(msgspec.Struct, frozen=True):
     """All of what a summary replaces, the summary it continues, and the cap on the answer.
 
@@ -42,23 +62,12 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     messages: tuple[SourceMessage, ...]
     task: str | None
     previous: str | None
-    digests: tuple["ToolDigest", ...]
+    digests: tuple[ToolDigest, ...]
     identifiers: tuple[str, ...]
     max_tokens: int
     source_tokens: int
     encoding: str
     schema: str
-
-
-class ToolDigest(msgspec.Struct, frozen=True):
-    """What one tool call did, by rule: in one line."""
-
-    message: int
-    kind: str
-    tool: str
-    subject: str
-    text: str
-    is_error: bool
 
 
 class SummaryReply(msgspec.Struct, frozen=True):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from turnfold import meter
-from turnfold.model.summary import SourceMessage, SummaryReply, SummaryRequest, ToolDigest
+from turnfold.model.summary import DigestKind, SourceMessage, SummaryReply, SummaryRequest, ToolDigest
 from turnfold.planning.shorten import shorten
 from turnfold.planning.wrapper import MARKER_BODY, neutralise
 from turnfold.prompts.render import heading_text, item_text, read_sections, render_sections
@@ -25,11 +25,12 @@ _WORTH: dict[Topic, float] = {
 }
 """How many of its lines a topic puts in before one of a topic of worth 1."""
 
-_DIGEST_TOPICS: dict[str, Topic] = {
-    "file_read": "files",
-    "file_write": "files",
+_DIGEST_TOPICS: dict[DigestKind, Topic] = {
+    "read": "files",
+    "write": "files",
     "shell": "commands",
     "search": "commands",
+    "other": "tools",
 }
 _LEDGER_SHARE = 5
 _SHORTEST_QUOTE_TOKENS = 24
@@ -88,7 +89,7 @@ def _collect(request: SummaryRequest, schema: SummarySchema) -> list[tuple[Topic
     said = [text for message in request.messages if message.role == "assistant" if (text := _spoken(message))]
     found.extend(("findings", _first_words(text)) for text in said[:-1])
     found.extend(("state", shorten(text, _STATE_TOKENS, request.encoding)) for text in said[-1:])
-    found.extend((_topic_of(digest), digest.text) for digest in request.digests)
+    found.extend((_topic_of(digest), digest.text) for digest in _latest_of_each(request.digests))
     return _latest_of_equals((topic, neutralise(text)) for topic, text in found)
 
 
@@ -119,7 +120,18 @@ def _first_words(text: str) -> str:
 
 
 def _topic_of(digest: ToolDigest) -> Topic:
-    return "errors" if digest.is_error else _DIGEST_TOPICS.get(digest.kind, "tools")
+    return "errors" if digest.is_error else _DIGEST_TOPICS[digest.kind]
+
+
+def _latest_of_each(digests: Iterable[ToolDigest]) -> Iterable[ToolDigest]:
+    """Of calls that did the same to the same, the last says how it stands now; what failed stays on record."""
+    latest: dict[tuple[object, ...], ToolDigest] = {}
+    for digest in digests:
+        work = digest.text if digest.target is None or digest.is_error else (digest.kind, digest.target)
+        key = (work, digest.is_error)
+        latest.pop(key, None)
+        latest[key] = digest
+    return latest.values()
 
 
 def _latest_of_equals(items: Iterable[tuple[Topic, str]]) -> list[tuple[Topic, str]]:
