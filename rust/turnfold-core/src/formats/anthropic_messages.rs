@@ -36,6 +36,10 @@ impl WireFormat for AnthropicMessages {
         &envelope::anthropic_messages::AnthropicEnvelope
     }
 
+    fn cache_markers(&self) -> &'static [&'static str] {
+        &["cache_control"]
+    }
+
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
         let mut best = body_mark(body);
         for (index, message) in messages.items().enumerate() {

@@ -35,6 +35,17 @@ pub enum Section {
     Messages,
 }
 
+impl Section {
+    /// The name, which is also the start of its JSON paths.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::System => "system",
+            Self::Messages => "messages",
+        }
+    }
+}
+
 /// What the kernel needs to know of a wire format.
 pub trait WireFormat: Sync + fmt::Debug {
     /// The public name: `openai.chat`.
@@ -51,6 +62,9 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// How the provider's tokens around the text are counted.
     fn envelope(&self) -> &'static dyn Envelope;
+
+    /// Fields that only mark where the prompt cache may end: with or without them the model reads the same.
+    fn cache_markers(&self) -> &'static [&'static str];
 
     /// The strongest mark of this format in a request, if any. `body` is the whole input, `messages` its array.
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;

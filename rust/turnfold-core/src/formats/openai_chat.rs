@@ -91,6 +91,11 @@ impl WireFormat for OpenAiChat {
         &envelope::openai_chat::OpenAiChatEnvelope
     }
 
+    fn cache_markers(&self) -> &'static [&'static str] {
+        // `cache_control` is what gateways accept in chat bodies for models of other providers.
+        &["prompt_cache_breakpoint", "cache_control"]
+    }
+
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
         let mut best = body_mark(body);
         for (index, message) in messages.items().enumerate() {

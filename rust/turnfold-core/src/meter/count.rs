@@ -6,7 +6,7 @@ use std::sync::Arc;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::{Counts, TokenCount};
-use crate::formats::WireFormat;
+use crate::formats::{Section, WireFormat};
 use crate::json::Document;
 use crate::transcript::{Block, Segment, TextForm, TextSpan, Transcript};
 
@@ -31,6 +31,16 @@ impl Transcript {
             sum + self.format.envelope().request(self, encoding)
         } else {
             sum
+        }
+    }
+
+    /// Tokens of one section of the request, without what the provider adds to the request as a whole: the parts that
+    /// [`Transcript::tokens`] sums. Remembered like those.
+    pub fn section_tokens(&self, encoding: Encoding, section: Section) -> TokenCount {
+        let make = || self.format.envelope().section(self, section, encoding);
+        match self.head.counts.section_slot(section, encoding) {
+            Some(slot) => *slot.get_or_init(make),
+            None => self.tokens(encoding, Some(0..self.len())),
         }
     }
 

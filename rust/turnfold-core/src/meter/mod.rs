@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use turnfold_tokens::Encoding;
 
+use crate::formats::Section;
+
 mod count;
 pub mod envelope;
 pub mod media;
@@ -197,12 +199,23 @@ impl CountMemo {
 #[derive(Debug, Default)]
 pub struct HeadMemo {
     slots: Slots<TokenCount>,
+    tools: Slots<TokenCount>,
+    system: Slots<TokenCount>,
 }
 
 impl HeadMemo {
     /// The slot of an encoding.
     pub(crate) fn slot(&self, encoding: Encoding) -> Option<&OnceLock<TokenCount>> {
         self.slots.get(slot_of(encoding))
+    }
+
+    /// The slot of a section outside the messages.
+    pub(crate) fn section_slot(&self, section: Section, encoding: Encoding) -> Option<&OnceLock<TokenCount>> {
+        match section {
+            Section::Tools => self.tools.get(slot_of(encoding)),
+            Section::System => self.system.get(slot_of(encoding)),
+            Section::Messages => None,
+        }
     }
 }
 

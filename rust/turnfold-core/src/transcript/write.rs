@@ -7,10 +7,18 @@ impl Transcript {
     /// every kept message and everything outside the array still leave as the caller's own bytes. O(bytes).
     pub fn to_json(&self) -> Vec<u8> {
         let head = &*self.head;
-        let outside = head.source.bytes();
         let sources: usize = self.segments.iter().map(|s| s.source.bytes().len()).sum();
-        let mut out = Vec::with_capacity(outside.len().min(head.before.len() + head.after.len() + sources));
-        out.extend_from_slice(head.before.of(outside));
+        let outside = head.source.bytes().len();
+        let mut out = Vec::with_capacity(outside.min(head.before.len() + head.after.len() + sources));
+        self.write(&mut |bytes| out.extend_from_slice(bytes));
+        out
+    }
+
+    /// Hands the bytes of [`Transcript::to_json`] to `sink`, piece by piece in order.
+    pub fn write(&self, sink: &mut impl FnMut(&[u8])) {
+        let head = &*self.head;
+        let outside = head.source.bytes();
+        sink(head.before.of(outside));
         let mut style: &[u8] = b"";
         for (index, view) in self.messages().enumerate() {
             let own = view.row.gap.of(view.segment.source.bytes());
@@ -19,22 +27,21 @@ impl Transcript {
                 None => (&b""[..], own),
             };
             if index == 0 {
-                out.extend_from_slice(white_before);
-                out.extend_from_slice(white_after);
+                sink(white_before);
+                sink(white_after);
             } else if white_before.len() + white_after.len() < own.len() {
-                out.extend_from_slice(own);
+                sink(own);
             } else {
                 // A message that comes without a comma was appended, or was the first of its array.
-                out.push(b',');
-                out.extend_from_slice(if own.is_empty() { style } else { own });
+                sink(b",");
+                sink(if own.is_empty() { style } else { own });
             }
             if !own.is_empty() {
                 style = white_after;
             }
-            out.extend_from_slice(view.bytes());
+            sink(view.bytes());
         }
-        out.extend_from_slice(head.after.of(outside));
-        out
+        sink(head.after.of(outside));
     }
 }
 

@@ -12,6 +12,7 @@
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::{Envelope, sealed, share, total};
+use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
 use crate::meter::count::{Counted, count_text};
@@ -77,29 +78,30 @@ impl Envelope for AnthropicEnvelope {
         TokenCount::estimate(4, 2, 8) + inside
     }
 
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
+        let head = transcript.head();
+        let (source, tokenizer) = (head.source.bytes(), encoding.tokenizer());
+        match (section, head.tools) {
+            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, tokenizer)),
+            (Section::System, _) => {
+                let texts = head.system_texts.iter();
+                texts
+                    .map(|text| count_text(transcript.format(), tokenizer, *text, source).count)
+                    .sum()
+            }
+            _ => TokenCount::ZERO,
+        }
+    }
+
     fn request(&self, transcript: &Transcript, encoding: Encoding) -> TokenCount {
         let head = transcript.head();
         let memo = || {
-            let source = head.source.bytes();
-            let tokenizer = encoding.tokenizer();
-            let json_tokens = |span: Span| {
-                let text = TextSpan {
-                    span,
-                    form: TextForm::Json,
-                };
-                tokenizer.count(&text.read(source)) as u64
-            };
-            let texts = head
-                .system_texts
-                .iter()
-                .map(|text| count_text(transcript.format(), tokenizer, *text, source).count);
-            let mut parts: TokenCount = TokenCount::estimate(3, 0, 8) + texts.sum();
-            if let Some(tools) = head.tools {
-                parts = parts + tool_tokens(tools.of(source), json_tokens(tools));
-            }
+            let mut parts = TokenCount::estimate(3, 0, 8)
+                + transcript.section_tokens(encoding, Section::System)
+                + transcript.section_tokens(encoding, Section::Tools);
             if let Some(schema) = head.schema {
                 // Recorded: 187 for a schema of 68.
-                let tokens = json_tokens(schema);
+                let tokens = json_tokens(schema, head.source.bytes(), encoding.tokenizer());
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 300);
             }
             if head.thinking {
@@ -112,6 +114,11 @@ impl Envelope for AnthropicEnvelope {
             None => memo(),
         }
     }
+}
+
+fn json_tokens(span: Span, source: &[u8], tokenizer: &Tokenizer) -> u64 {
+    let form = TextForm::Json;
+    tokenizer.count(&TextSpan { span, form }.read(source)) as u64
 }
 
 /// Tool definitions: a hidden prompt of 150 to 530 tokens by model, 180 more where a definition is strict, and the

@@ -10,6 +10,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::TokenCount;
 use super::count::Counted;
+use crate::formats::Section;
 use crate::json::Value;
 use crate::transcript::{Block, Message, Transcript};
 
@@ -29,6 +30,9 @@ pub trait Envelope: Sync + fmt::Debug {
 
     /// A message whose blocks cost `inside`.
     fn message(&self, message: &Message, source: &[u8], inside: TokenCount, tokenizer: &Tokenizer) -> TokenCount;
+
+    /// A section outside the messages: tools, or instructions beside the messages.
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount;
 
     /// Everything outside the messages: tools, system, schema, the start of the reply.
     fn request(&self, transcript: &Transcript, encoding: Encoding) -> TokenCount;

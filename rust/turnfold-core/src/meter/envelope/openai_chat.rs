@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::{Envelope, sealed, share, total};
+use crate::formats::Section;
 use crate::json::{self, Document, Value};
 use crate::meter::TokenCount;
 use crate::meter::count::Counted;
@@ -99,6 +100,23 @@ impl Envelope for OpenAiChatEnvelope {
         }
     }
 
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
+        let head = transcript.head();
+        let source = head.source.bytes();
+        let Some(tools) = head
+            .tools
+            .filter(|s| section == Section::Tools && holds_items(s.of(source)))
+        else {
+            return TokenCount::ZERO;
+        };
+        // Rendered as a TypeScript namespace, which is shorter than the JSON; gpt-5 adds some 80 tokens of
+        // instructions of its own (105 for a definition of 32).
+        let tokens = json_tokens(tools, source, encoding);
+        let reasons = models::is_openai_reasoning(&transcript.model().unwrap_or_default());
+        let (middle, most) = if reasons { (80, 200) } else { (1, 16) };
+        TokenCount::estimate(share(tokens, 55) + middle, share(tokens, 30), share(tokens, 120) + most)
+    }
+
     fn request(&self, transcript: &Transcript, encoding: Encoding) -> TokenCount {
         let head = transcript.head();
         let model = transcript.model().unwrap_or_default();
@@ -111,25 +129,10 @@ impl Envelope for OpenAiChatEnvelope {
             // The harmony template's own system message: 60 in the recording, more with tools.
             sum = sum + TokenCount::estimate(60, 0, 160);
         }
-        let json_tokens = |span: Span| {
-            let text = TextSpan {
-                span,
-                form: TextForm::Json,
-            };
-            encoding.tokenizer().count(&text.read(head.source.bytes())) as u64
-        };
         let memo = || {
-            let mut parts = TokenCount::ZERO;
-            if let Some(tools) = head.tools.filter(|s| holds_items(s.of(head.source.bytes()))) {
-                // Rendered as a TypeScript namespace, which is shorter than the JSON; gpt-5 adds some 80 tokens of
-                // instructions of its own (105 for a definition of 32).
-                let tokens = json_tokens(tools);
-                let (middle, most) = if reasons { (80, 200) } else { (1, 16) };
-                parts = parts
-                    + TokenCount::estimate(share(tokens, 55) + middle, share(tokens, 30), share(tokens, 120) + most);
-            }
+            let mut parts = transcript.section_tokens(encoding, Section::Tools);
             if let Some(schema) = head.schema {
-                let tokens = json_tokens(schema);
+                let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 65), 0, share(tokens, 120) + 16);
             }
             parts
@@ -139,6 +142,11 @@ impl Envelope for OpenAiChatEnvelope {
             None => memo(),
         }
     }
+}
+
+fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
+    let form = TextForm::Json;
+    encoding.tokenizer().count(&TextSpan { span, form }.read(source)) as u64
 }
 
 fn holds_items(tools: &[u8]) -> bool {

@@ -1,0 +1,254 @@
+//! What a result says: its text, its exit code, its first error line.
+
+use std::borrow::Cow;
+
+use super::{TARGET_CHARS, counted, one_line};
+use crate::json::{Document, Kind, Value};
+use crate::transcript::BlockView;
+
+/// A harness prints an exit code at one of the ends of a result; what lies between is the tool's own output.
+const EDGE_BYTES: usize = 512;
+
+/// A result, read once.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    flagged: bool,
+    pub(super) exit: Option<i64>,
+    pub(super) lines: usize,
+    pub(super) bytes: usize,
+    /// The start of the text.
+    pub(super) head: String,
+    /// The line that says what went wrong, on one line.
+    error_line: Option<String>,
+    /// The text starts by saying that something went wrong.
+    says_error: bool,
+    /// Matches or files that the result itself counts.
+    pub(super) stated_count: Option<usize>,
+}
+
+impl Outcome {
+    pub(super) fn read(result: &BlockView<'_>) -> Self {
+        let mut texts = result.texts();
+        let first = texts.next().unwrap_or_default();
+        let mut text = first;
+        for more in texts {
+            let joined = text.to_mut();
+            joined.push('\n');
+            joined.push_str(&more);
+        }
+        Self::of(&text, result.row.is_error)
+    }
+
+    fn of(text: &str, flagged: bool) -> Self {
+        let wrapped = Wrapped::read(text);
+        let text = wrapped.as_ref().and_then(|w| w.text.as_deref()).unwrap_or(text);
+        let exit = wrapped.as_ref().and_then(|w| w.exit).or_else(|| exit_code(text));
+        let failed = wrapped.as_ref().is_some_and(|w| w.failed);
+        let start = text.trim_start();
+        Self {
+            flagged: flagged || failed,
+            exit,
+            lines: text.trim_end().lines().count(),
+            bytes: text.len(),
+            head: start.chars().take(4 * TARGET_CHARS).collect(),
+            error_line: error_line(text).map(|line| one_line(line, TARGET_CHARS)),
+            says_error: starts_as_error(start),
+            stated_count: stated_count(text),
+        }
+    }
+
+    pub(super) fn failed(&self) -> bool {
+        self.flagged || self.exit.is_some_and(|code| code != 0) || self.says_error
+    }
+
+    /// The line that says what went wrong, or the first line, in quotes.
+    pub(super) fn quoted_error(&self) -> String {
+        let line = self
+            .error_line
+            .clone()
+            .unwrap_or_else(|| one_line(self.head.lines().next().unwrap_or_default(), TARGET_CHARS));
+        if line.is_empty() {
+            "no text".to_owned()
+        } else {
+            format!("\"{line}\"")
+        }
+    }
+
+    /// `empty`, `1 line`, `120 lines`.
+    pub(super) fn size(&self) -> String {
+        if self.lines == 0 {
+            "empty".to_owned()
+        } else {
+            counted(self.lines, "line", "lines")
+        }
+    }
+}
+
+/// A result that is a JSON object around the tool's text, as several harnesses make it.
+struct Wrapped {
+    text: Option<String>,
+    exit: Option<i64>,
+    failed: bool,
+}
+
+impl Wrapped {
+    fn read(text: &str) -> Option<Self> {
+        if !text.trim_start().starts_with('{') {
+            return None;
+        }
+        let document = Document::parse(text.as_bytes()).ok()?;
+        let root = document.root();
+        let number = |of: Value<'_>| {
+            ["exit_code", "exitCode", "returncode", "return_code"]
+                .iter()
+                .find_map(|key| of.get(key).filter(|v| v.kind() == Kind::Number))
+                .and_then(|v| String::from_utf8_lossy(v.raw()).parse().ok())
+        };
+        let string = |keys: &[&str]| {
+            keys.iter()
+                .find_map(|key| root.get(key).and_then(Value::text))
+                .map(Cow::into_owned)
+        };
+        let error = string(&["error", "error_message"]).filter(|e| !e.is_empty());
+        let failed = error.is_some()
+            || ["success", "ok"]
+                .iter()
+                .any(|key| root.get(key).is_some_and(|v| v.kind() == Kind::False));
+        let exit = number(root).or_else(|| root.get("metadata").and_then(number));
+        let text = match (
+            string(&["output", "stdout", "content", "result"]),
+            error,
+            string(&["stderr"]),
+        ) {
+            (out, Some(error), _) => Some(format!("{}\n{error}", out.unwrap_or_default()).trim_start().to_owned()),
+            (Some(out), None, Some(stderr)) if !stderr.is_empty() => Some(format!("{out}\n{stderr}")),
+            (out, None, _) => out,
+        };
+        Some(Self { text, exit, failed })
+    }
+}
+
+/// The exit code that a harness prints at the start or the end: `exit code 1`, `exited with status 2`,
+/// `<returncode>1</returncode>`.
+fn exit_code(text: &str) -> Option<i64> {
+    let mut start = text.len().saturating_sub(EDGE_BYTES);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let mut stop = EDGE_BYTES.min(text.len());
+    while !text.is_char_boundary(stop) {
+        stop -= 1;
+    }
+    code_in(text.get(start..)?).or_else(|| code_in(text.get(..stop)?))
+}
+
+fn code_in(edge: &str) -> Option<i64> {
+    let lower = edge.to_ascii_lowercase();
+    let after = |mark: &str| {
+        let mut found = None;
+        for (at, _) in lower.match_indices(mark) {
+            let rest = lower.get(at + mark.len()..).unwrap_or_default();
+            let rest = rest.trim_start_matches([' ', ':', '=', '>', '(', '"', '\'']);
+            let rest = rest
+                .strip_prefix("code")
+                .or_else(|| rest.strip_prefix("status"))
+                .unwrap_or(rest);
+            let rest = rest.trim_start_matches([' ', ':', '=', '>', '(', '"', '\'']);
+            let digits = rest.strip_prefix('-').unwrap_or(rest);
+            let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+            if let Some(code) = digits.get(..end).and_then(|d| d.parse::<i64>().ok()) {
+                found = Some(if digits.len() < rest.len() { -code } else { code });
+            }
+        }
+        found
+    };
+    [
+        "exit code",
+        "exit_code",
+        "exit status",
+        "exited with",
+        "return code",
+        "returncode",
+    ]
+    .into_iter()
+    .find_map(after)
+}
+
+fn starts_as_error(start: &str) -> bool {
+    const STARTS: [&str; 11] = [
+        "error:",
+        "error[",
+        "error -",
+        "error ",
+        "errors:",
+        "fatal:",
+        "<tool_use_error>",
+        "traceback (most recent",
+        "invocation failed",
+        "permission denied",
+        "exception:",
+    ];
+    let head: String = start.chars().take(40).flat_map(char::to_lowercase).collect();
+    STARTS.iter().any(|s| head.starts_with(s))
+}
+
+/// The first line that is an error by its form; else the first that speaks of one.
+fn error_line(text: &str) -> Option<&str> {
+    let mut spoken = None;
+    for line in text.lines() {
+        let line = line.trim();
+        if is_error_line(line) {
+            return Some(line);
+        }
+        if spoken.is_none() && speaks_of_error(line) {
+            spoken = Some(line);
+        }
+    }
+    spoken
+}
+
+/// `TypeError: ...`, `error[E0502]: ...`, `a.c:3: error: ...`, `fatal: ...`, `E   assert ...`.
+fn is_error_line(line: &str) -> bool {
+    let head = line.split([':', '[']).next().unwrap_or_default();
+    let names_error = head.len() < line.len()
+        && head.len() <= 80
+        && !head.contains(' ')
+        && ["Error", "Exception", "error", "fatal", "ERROR", "Interrupt"]
+            .iter()
+            .any(|e| head.ends_with(e));
+    names_error || line.contains(": error:") || line.contains("panicked at") || line.starts_with("E   ")
+}
+
+fn speaks_of_error(line: &str) -> bool {
+    const WORDS: [&str; 8] = [
+        "rror",
+        "ailed",
+        "FAILED",
+        "atal",
+        "not found",
+        "o such file",
+        "ermission denied",
+        "xception",
+    ];
+    WORDS.iter().any(|w| line.contains(w))
+}
+
+/// `Found 3 files`, `12 matches`, `No matches found`.
+fn stated_count(text: &str) -> Option<usize> {
+    let line = text.trim_start().lines().next()?;
+    let lower: String = line.chars().take(80).flat_map(char::to_lowercase).collect();
+    let mut words = lower
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|w| !w.is_empty());
+    let first = words.next()?;
+    let (amount, thing) = match first {
+        "found" => (words.next()?, words.next().unwrap_or("results")),
+        "no" => ("no", words.next()?),
+        _ => (first, words.next()?),
+    };
+    let things = ["match", "file", "result", "line", "occurrence", "total"];
+    if !things.iter().any(|t| thing.starts_with(t)) {
+        return None;
+    }
+    if amount == "no" { Some(0) } else { amount.parse().ok() }
+}

@@ -1,0 +1,5 @@
+//! What is made of transcripts: comparisons, splices, digests. One module a part of the kernel.
+
+mod bodies;
+mod prefix;
+mod splice;

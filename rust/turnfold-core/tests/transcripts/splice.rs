@@ -1,0 +1,218 @@
+//! Cutting and joining: kept bytes stay, rows agree with a fresh reading.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::bodies::{body, message, read};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use turnfold_core::Transcript;
+use turnfold_core::fingerprint::fingerprint;
+use turnfold_core::splice::{Part, SpliceError, rewrite_blocks, splice};
+use turnfold_tokens::Encoding;
+
+fn table() -> Value {
+    serde_json::from_str(include_str!("../../../../tests/vectors/splice.json")).unwrap()
+}
+
+fn part(value: &Value) -> Part {
+    match value {
+        Value::String(message) => Part::Insert(message.as_bytes().to_vec()),
+        range => {
+            let edge = |k: usize| usize::try_from(range[k].as_u64().unwrap()).unwrap();
+            Part::Keep(edge(0)..edge(1))
+        }
+    }
+}
+
+fn outcome(result: Result<Vec<u8>, SpliceError>) -> Value {
+    match result {
+        Ok(bytes) => json!({"json": String::from_utf8(bytes).unwrap()}),
+        Err(SpliceError::Argument(_)) => json!({"error": "argument"}),
+        Err(SpliceError::Read(error)) => json!({"error": error.code.as_str(), "path": error.path}),
+    }
+}
+
+#[test]
+fn the_table_of_splices() {
+    for case in table()["splice"].as_array().unwrap() {
+        let transcript = read(
+            case["body"].as_str().unwrap().as_bytes().to_vec(),
+            case["format"].as_str().unwrap(),
+        );
+        let parts: Vec<Part> = case["parts"].as_array().unwrap().iter().map(part).collect();
+        let got = outcome(splice(&transcript, &parts).map(|t| t.to_json()));
+        assert_eq!(got, case["expect"], "{}", case["name"]);
+    }
+}
+
+#[test]
+fn the_table_of_rewrites() {
+    for case in table()["rewrite"].as_array().unwrap() {
+        let transcript = read(
+            case["body"].as_str().unwrap().as_bytes().to_vec(),
+            case["format"].as_str().unwrap(),
+        );
+        let number = |v: &Value| usize::try_from(v.as_u64().unwrap()).unwrap();
+        let texts = case["texts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| (number(&t[0]), t[1].as_str().unwrap().to_owned()));
+        let got = outcome(rewrite_blocks(
+            &transcript,
+            number(&case["message"]),
+            &texts.collect::<Vec<_>>(),
+        ));
+        assert_eq!(got, case["expect"], "{}", case["name"]);
+    }
+}
+
+#[test]
+fn fingerprints_are_those_of_the_table() {
+    for case in table()["fingerprint"].as_array().unwrap() {
+        let transcript = read(
+            case["body"].as_str().unwrap().as_bytes().to_vec(),
+            case["format"].as_str().unwrap(),
+        );
+        assert_eq!(
+            format!("{:032x}", fingerprint(&transcript)),
+            case["hex"],
+            "{}",
+            case["body"]
+        );
+    }
+}
+
+/// Everything that the columns say, as text.
+fn rows(transcript: &Transcript) -> Vec<String> {
+    let spelled = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    transcript
+        .messages()
+        .map(|m| {
+            let blocks: Vec<_> = m
+                .blocks()
+                .map(|b| {
+                    (
+                        b.kind(),
+                        b.path(),
+                        b.call_id(),
+                        b.name(),
+                        spelled(b.bytes()),
+                        b.texts().collect::<Vec<_>>(),
+                    )
+                })
+                .map(|b| format!("{b:?}"))
+                .collect();
+            format!("{:?} {:?} {} {blocks:?}", m.role(), m.row.content, spelled(m.bytes()))
+        })
+        .collect()
+}
+
+fn reread(transcript: &Transcript) -> Transcript {
+    read(transcript.to_json(), transcript.format().name())
+}
+
+/// Cut points turned into the ranges between them.
+fn ranges(cuts: &[prop::sample::Index], len: usize) -> Vec<Range<usize>> {
+    let mut at: Vec<usize> = cuts.iter().map(|c| c.index(len + 1)).collect();
+    at.extend([0, len]);
+    at.sort_unstable();
+    at.windows(2).map(|w| w[0]..w[1]).collect()
+}
+
+fn cuts() -> impl Strategy<Value = Vec<prop::sample::Index>> {
+    prop::collection::vec(any::<prop::sample::Index>(), 0..5)
+}
+
+/// Ranges of a body's messages to keep or leave out, with new messages between them.
+type Piece = (bool, Vec<String>);
+
+fn spliced() -> impl Strategy<Value = (crate::bodies::Body, Vec<prop::sample::Index>, Vec<Piece>)> {
+    body().prop_flat_map(|b| {
+        let pieces = prop::collection::vec((any::<bool>(), prop::collection::vec(message(b.format), 0..2)), 6);
+        (Just(b), cuts(), pieces)
+    })
+}
+
+proptest! {
+    #[test]
+    fn keeping_all_changes_no_byte(body in body(), cuts in cuts()) {
+        let transcript = body.read();
+        let parts: Vec<Part> = ranges(&cuts, transcript.len()).into_iter().map(Part::Keep).collect();
+        let same = splice(&transcript, &parts).unwrap();
+        prop_assert_eq!(same.to_json(), body.json().into_bytes());
+        prop_assert_eq!(fingerprint(&same), fingerprint(&transcript));
+        prop_assert_eq!(rows(&same), rows(&transcript));
+    }
+
+    #[test]
+    fn a_splice_is_what_its_bytes_say((body, cuts, pieces) in spliced(), count_first in any::<bool>()) {
+        let transcript = body.read();
+        if count_first {
+            transcript.tokens(Encoding::O200kBase, None);
+        }
+        let mut parts = Vec::new();
+        let mut messages = Vec::new();
+        for (range, (keep, new)) in ranges(&cuts, transcript.len()).into_iter().zip(&pieces) {
+            if *keep {
+                messages.extend_from_slice(&body.messages[range.clone()]);
+                parts.push(Part::Keep(range));
+            }
+            for message in new {
+                messages.push(message.clone());
+                parts.push(Part::Insert(message.clone().into_bytes()));
+            }
+        }
+        let got = splice(&transcript, &parts).unwrap();
+        let kept: Vec<String> = got.messages().map(|m| String::from_utf8(m.bytes().to_vec()).unwrap()).collect();
+        prop_assert_eq!(&kept, &messages);
+        let fresh = reread(&got);
+        prop_assert_eq!(rows(&got), rows(&fresh));
+        prop_assert_eq!(fingerprint(&got), fingerprint(&fresh));
+        for encoding in Encoding::ALL {
+            prop_assert_eq!(got.tokens(encoding, None), fresh.tokens(encoding, None));
+            for k in 0..got.len() {
+                prop_assert_eq!(got.tokens(encoding, Some(k..k + 1)), fresh.tokens(encoding, Some(k..k + 1)));
+                prop_assert_eq!(got.block_tokens(encoding, k), fresh.block_tokens(encoding, k));
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_is_the_content_not_its_history(body in body()) {
+        let mut grown = {
+            let mut head = body.clone();
+            head.messages.clear();
+            head.gaps.clear();
+            head.read()
+        };
+        for message in &body.messages {
+            grown = grown.append(Arc::new(message.clone().into_bytes())).unwrap();
+        }
+        let mut plain = body.clone();
+        plain.gaps.clear();
+        prop_assert_eq!(fingerprint(&grown), fingerprint(&plain.read()));
+        prop_assert_eq!(fingerprint(&grown) == fingerprint(&body.read()), body.json() == plain.json());
+    }
+
+    #[test]
+    fn a_rewrite_changes_its_bodies_and_nothing_else(body in body(), text in "\\PC{0,12}") {
+        let transcript = body.read();
+        for message in transcript.messages() {
+            for block in message.blocks().filter(|b| b.row.body.is_some()) {
+                let span = block.row.body.unwrap();
+                let own = message.bytes();
+                let (start, end) = (
+                    (span.start - message.row.span.start) as usize,
+                    (span.end - message.row.span.start) as usize,
+                );
+                let got = rewrite_blocks(&transcript, message.index, &[(block.index, text.clone())]).unwrap();
+                prop_assert!(got.starts_with(&own[..start]));
+                prop_assert!(got.ends_with(&own[end..]));
+                let middle = &got[start..got.len() - (own.len() - end)];
+                prop_assert_eq!(serde_json::from_slice::<String>(middle).unwrap(), text.clone());
+            }
+        }
+    }
+}
