@@ -10,6 +10,11 @@ from typing import Any, NoReturn
 
 import pytest
 import tiktoken
+from hypothesis import HealthCheck, settings
+
+# No test depends on how fast the machine is.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 LOOPBACK = ("127.", "::1", "localhost")
 

@@ -40,8 +40,9 @@ def test_the_workspace_is_these_crates() -> None:
 def test_arrows_go_down_only() -> None:
     dependencies = named_dependencies()
     for floor, name in enumerate(FLOORS):
-        assert dependencies[name].isdisjoint(FLOORS[floor:]), name
-        assert reachable(name).isdisjoint(FLOORS[floor:]), name
+        # A crate may name itself: its own tests turn a feature on.
+        assert dependencies[name].isdisjoint(FLOORS[floor + 1 :]), name
+        assert reachable(name).isdisjoint(FLOORS[floor + 1 :]), name
 
 
 def test_only_the_bindings_know_python() -> None:

@@ -1,0 +1,103 @@
+"""Counts of whole requests and of ranges: exact where the framing is published, honest everywhere else."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold import TokenCount, Transcript, _core
+from turnfold.errors import UnknownEncodingError
+
+Oracle = Callable[[str], tiktoken.Encoding]
+
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {"role": st.sampled_from(["system", "user", "assistant"]), "content": st.text(max_size=40)},
+        optional={"name": st.sampled_from(["ann", "bob_2"])},
+    ),
+    max_size=8,
+)
+
+
+def by_the_cookbook(messages: list[dict[str, Any]], encoding: tiktoken.Encoding) -> int:
+    """OpenAI cookbook, "How to count tokens with tiktoken"."""
+    total = 3
+    for message in messages:
+        total += 3 + ("name" in message)
+        total += sum(len(encoding.encode_ordinary(value)) for value in message.values())
+    return total
+
+
+@given(messages=MESSAGES)
+def test_plain_chat_is_exact(oracle: Oracle, messages: list[dict[str, Any]]) -> None:
+    transcript = Transcript.from_messages(messages, format="openai.chat")
+    n = by_the_cookbook(messages, oracle("o200k_base"))
+    assert transcript.tokens() == transcript.tokens(model="gpt-4o") == TokenCount(n, n, n, "exact")
+    n = by_the_cookbook(messages, oracle("cl100k_base"))
+    assert transcript.tokens(encoding="cl100k_base") == transcript.tokens(model="gpt-4") == TokenCount(n, n, n, "exact")
+
+
+@given(messages=MESSAGES, data=st.data())
+def test_ranges_add_up(messages: list[dict[str, Any]], data: st.DataObject) -> None:
+    transcript = Transcript.from_messages(messages, format="openai.chat")
+    ends = st.integers(0, len(messages))
+    start, middle, stop = sorted((data.draw(ends), data.draw(ends), data.draw(ends)))
+    parts = transcript.tokens(start, middle).n + transcript.tokens(middle, stop).n
+    assert transcript.tokens(start, stop).n == parts
+    assert transcript.tokens().n == transcript.tokens(0).n + 3
+    assert transcript.tokens(-1) == transcript.tokens(max(len(messages) - 1, 0), len(messages))
+    assert transcript.tokens(stop, start - 1 if start else 0).n == 0
+
+
+@given(messages=MESSAGES, added=MESSAGES)
+def test_what_was_appended_counts_as_if_read_at_once(
+    messages: list[dict[str, Any]], added: list[dict[str, Any]]
+) -> None:
+    transcript = Transcript.from_messages(messages, format="openai.chat")
+    transcript.tokens()
+    for message in added:
+        transcript = transcript.append(message)
+    whole = Transcript.from_messages(messages + added, format="openai.chat")
+    assert transcript.tokens() == whole.tokens()
+    assert [transcript.block_tokens(k) for k in range(len(whole))] == [whole.block_tokens(k) for k in range(len(whole))]
+
+
+@pytest.mark.parametrize("model", ["claude-sonnet-5", "gemini-3-pro", "some-model-that-nobody-knows"])
+def test_a_foreign_vocabulary_makes_an_interval(model: str) -> None:
+    transcript = Transcript.from_messages(
+        [{"role": "user", "content": "How many tokens is this?"}], format="openai.chat"
+    )
+    count = transcript.tokens(model=model)
+    assert count.source == "estimate"
+    assert count.lo < count.n < count.hi
+    exact = transcript.tokens(encoding="o200k_base")
+    assert exact.source == "exact"
+    assert count.lo <= exact.n <= count.hi
+
+
+def test_an_anthropic_request_is_never_exact() -> None:
+    transcript = Transcript.from_messages([{"role": "user", "content": "x"}], format="anthropic.messages")
+    assert {transcript.tokens(model=m).source for m in (None, "gpt-4o", "claude-sonnet-5")} == {"estimate"}
+
+
+def test_the_encoding_is_the_named_one_or_the_models() -> None:
+    transcript = Transcript.from_json(b'{"model":"gpt-4","messages":[{"role":"user","content":"x"}]}')
+    assert transcript.encoding() == "cl100k_base"
+    assert transcript.encoding(model="gpt-5") == "o200k_base"
+    assert transcript.encoding("o200k_harmony", "gpt-4") == "o200k_harmony"
+    assert Transcript.from_json(b"[]").encoding() == "o200k_base"
+    with pytest.raises(UnknownEncodingError):
+        transcript.tokens(encoding="gpt2")
+
+
+def test_a_block_is_counted_by_its_text(oracle: Oracle) -> None:
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": '{"path": "/tmp"}'}}
+    message = {"role": "assistant", "content": "Let me look.", "tool_calls": [call]}
+    transcript = Transcript.from_messages([message])
+    spoken, called = transcript.block_tokens(0)
+    assert spoken == len(oracle("o200k_base").encode_ordinary("Let me look."))
+    assert called == sum(len(oracle("o200k_base").encode_ordinary(t)) for t in ("look", '{"path": "/tmp"}'))
+    assert _core.encoding_for_model("gpt-4o") == ("o200k_base", "exact")
