@@ -1,10 +1,13 @@
-//! Reading a 1 MB request body. Each bench checks its answer.
+//! Reading a 1 MB request body, and metering it. Each bench checks its answer.
+
+#![expect(clippy::expect_used, reason = "a bench whose input does not read has no answer")]
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use turnfold_core::json::Document;
 use turnfold_core::{Source, Transcript};
+use turnfold_tokens::Encoding;
 
 fn main() {
     divan::main();
@@ -54,4 +57,30 @@ fn to_json(bencher: divan::Bencher) {
     let body: Source = Arc::new(body());
     let read = Transcript::from_json(Arc::clone(&body), None).expect("a transcript");
     bencher.bench(|| assert_eq!(read.to_json(), (*body).as_ref()));
+}
+
+#[divan::bench]
+fn read_and_meter(bencher: divan::Bencher) {
+    let body: Source = Arc::new(body());
+    let expected = Transcript::from_json(Arc::clone(&body), None)
+        .expect("a transcript")
+        .tokens(Encoding::O200kBase, None);
+    bencher
+        .counter(divan::counter::BytesCount::of_slice((*body).as_ref()))
+        .bench(|| {
+            let read = Transcript::from_json(Arc::clone(&body), None).expect("a transcript");
+            assert_eq!(read.tokens(Encoding::O200kBase, None), expected);
+        });
+}
+
+#[divan::bench]
+fn append_and_meter(bencher: divan::Bencher) {
+    let body: Source = Arc::new(body());
+    let read = Transcript::from_json(Arc::clone(&body), None).expect("a transcript");
+    let before = read.tokens(Encoding::O200kBase, None);
+    let message: Source = Arc::new(br#"{"role":"user","content":"And now?"}"#.to_vec());
+    bencher.bench(|| {
+        let longer = read.append(Arc::clone(&message)).expect("a message");
+        assert_eq!(longer.tokens(Encoding::O200kBase, None).n, before.n + 7);
+    });
 }

@@ -182,9 +182,8 @@ impl<'d> Value<'d> {
     /// The bytes of a string between its quotes: borrowed where nothing is escaped. Empty for any other kind.
     pub fn key(self) -> Cow<'d, [u8]> {
         let raw = self.raw();
-        let inner = match raw {
-            [b'"', inner @ .., b'"'] => inner,
-            _ => return Cow::Borrowed(&[]),
+        let [b'"', inner @ .., b'"'] = raw else {
+            return Cow::Borrowed(&[]);
         };
         if memchr::memchr(b'\\', inner).is_none() {
             return Cow::Borrowed(inner);

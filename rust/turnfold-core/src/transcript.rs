@@ -124,6 +124,7 @@ pub struct TextSpan {
 }
 
 /// One block of a message.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each asked for by name")]
 #[derive(Clone, Debug)]
 pub struct Block {
     /// The block's own JSON value: a content item, a call object, a content string with its quotes, or the message.

@@ -2,8 +2,6 @@
 //!
 //! Source of the shapes: the generated types of `anthropic` (Python) 2.14, its beta kinds included.
 
-use std::borrow::Cow;
-
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
 use crate::json::{Kind, Value, is_blank};
 
@@ -41,17 +39,7 @@ impl WireFormat for AnthropicMessages {
     }
 
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
-        let mut best = body_mark(body);
-        for (index, message) in messages.items().enumerate() {
-            if best.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
-                break;
-            }
-            let found = message_mark(message, index);
-            if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
-                best = found;
-            }
-        }
-        best
+        Mark::strongest(body_mark(body), messages, message_mark)
     }
 
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {
@@ -331,52 +319,36 @@ impl Rows {
     }
 }
 
-fn mark_at(strength: Strength, at: Value<'_>, text: impl Into<Cow<'static, str>>) -> Option<Mark> {
-    Some(Mark {
-        strength,
-        text: text.into(),
-        offset: at.span().start as usize,
-    })
-}
-
 fn body_mark(body: Value<'_>) -> Option<Mark> {
-    const FIELDS: [&str; 5] = [
-        "stop_sequences",
-        "anthropic_version",
-        "anthropic_beta",
-        "top_k",
-        "context_management",
-    ];
+    const PROOFS: [&str; 2] = ["anthropic_version", "anthropic_beta"];
+    const HINTS: [&str; 2] = ["thinking", "top_k"];
     let mut best: Option<Mark> = None;
     for (key, value) in body.fields() {
         let name = key.key();
+        let one_of = |names: &[&'static str]| names.iter().copied().find(|n| n.as_bytes() == &*name);
         let found = match &*name {
-            b"system" if !value.is_null() => mark_at(Strength::Proof, key, "the body has `system` beside the messages"),
+            b"system" if !value.is_null() => Some(Mark::new(
+                Strength::Proof,
+                key,
+                "the body has `system` beside the messages",
+            )),
             b"tools" => {
                 let schema = value.items().any(|tool| tool.get("input_schema").is_some());
-                if schema {
-                    mark_at(Strength::Proof, value, "tools have `input_schema`")
-                } else {
-                    None
-                }
+                schema.then(|| Mark::new(Strength::Proof, value, "tools have `input_schema`"))
             }
-            b"thinking" if value.is_object() => mark_at(Strength::Usual, key, "the body has `thinking`"),
             b"model" => {
-                let known = memchr::memmem::find(&value.key(), b"claude").is_some();
-                if known {
-                    mark_at(Strength::Hint, value, "the model is one of Anthropic's")
-                } else {
-                    None
-                }
+                let id = value.key();
+                // Behind a vendor's name and a slash it is a gateway's spelling, and gateways speak chat.
+                let known = memchr::memmem::find(&id, b"claude").is_some() && !id.contains(&b'/');
+                known.then(|| Mark::new(Strength::Hint, value, "the model is one of Anthropic's"))
             }
-            field => match FIELDS.iter().find(|f| f.as_bytes() == field) {
-                Some(f) => mark_at(Strength::Usual, key, format!("the body has `{f}`")),
-                None => None,
-            },
+            b"stop_sequences" => Some(Mark::new(Strength::Usual, key, "the body has `stop_sequences`")),
+            _ => one_of(&PROOFS)
+                .map(|f| (Strength::Proof, f))
+                .or_else(|| one_of(&HINTS).map(|f| (Strength::Hint, f)))
+                .map(|(strength, f)| Mark::new(strength, key, format!("the body has `{f}`"))),
         };
-        if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
-            best = found;
-        }
+        best = Mark::stronger(best, found);
     }
     best
 }
@@ -397,11 +369,8 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
         };
         if best.as_ref().is_none_or(|m| m.strength < strength) {
             let kind = String::from_utf8_lossy(&kind.key()).into_owned();
-            best = mark_at(
-                strength,
-                item,
-                format!("messages[{index}].content[{k}] is of type `{kind}`"),
-            );
+            let text = format!("messages[{index}].content[{k}] is of type `{kind}`");
+            best = Some(Mark::new(strength, item, text));
         }
     }
     best

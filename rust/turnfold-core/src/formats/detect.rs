@@ -28,6 +28,41 @@ pub struct Mark {
     pub offset: usize,
 }
 
+impl Mark {
+    pub(super) fn new(strength: Strength, at: Value<'_>, text: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            strength,
+            text: text.into(),
+            offset: at.span().start as usize,
+        }
+    }
+
+    /// The stronger of two marks; of equals the first.
+    pub(super) fn stronger(best: Option<Self>, found: Option<Self>) -> Option<Self> {
+        match (&best, &found) {
+            (Some(a), Some(b)) if a.strength >= b.strength => best,
+            (_, Some(_)) => found,
+            (_, None) => best,
+        }
+    }
+
+    /// The strongest mark of a body and its messages; looks no further than the first proof.
+    pub(super) fn strongest(
+        body: Option<Self>,
+        messages: Value<'_>,
+        mark: fn(Value<'_>, usize) -> Option<Self>,
+    ) -> Option<Self> {
+        let mut best = body;
+        for (index, message) in messages.items().enumerate() {
+            if best.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
+                break;
+            }
+            best = Self::stronger(best, mark(message, index));
+        }
+        best
+    }
+}
+
 /// Fields that hold the conversation in formats that this version does not read.
 const OTHER_BODIES: [(&str, &str); 7] = [
     ("input", "OpenAI Responses"),

@@ -125,9 +125,9 @@ impl Rows {
     }
 
     /// Adds a block whose texts are those added since `texts`.
-    pub fn block(&mut self, texts: u32, block: Block) {
-        let texts = texts..self.text_mark();
-        self.blocks.push(Block { texts, ..block });
+    pub fn block(&mut self, texts: u32, mut block: Block) {
+        block.texts = texts..self.text_mark();
+        self.blocks.push(block);
     }
 
     /// Adds a block of an unknown kind, counted by its JSON and bound to both neighbours.

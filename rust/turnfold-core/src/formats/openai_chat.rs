@@ -3,8 +3,6 @@
 //! Source of the shapes: the generated types of `openai` (Python) 3.57 for the API's own fields; litellm's types for
 //! the dialect (`reasoning_content`, `thinking_blocks`, `reasoning_items`, `is_error`, `document`, `video_url`).
 
-use std::borrow::Cow;
-
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
 use crate::json::{Kind, Value, is_blank};
 
@@ -97,17 +95,7 @@ impl WireFormat for OpenAiChat {
     }
 
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
-        let mut best = body_mark(body);
-        for (index, message) in messages.items().enumerate() {
-            if best.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
-                break;
-            }
-            let found = message_mark(message, index);
-            if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
-                best = found;
-            }
-        }
-        best
+        Mark::strongest(body_mark(body), messages, message_mark)
     }
 
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {
@@ -128,7 +116,7 @@ impl WireFormat for OpenAiChat {
             gap: Span::default(),
             role,
             role_text: role_value.map(Value::span),
-            name: fields.name.and_then(literal),
+            name: fields.name.filter(|_| role != Role::Tool).and_then(literal),
             content: content_form(fields.content),
             blocks: first..rows.block_mark(),
         }
@@ -339,14 +327,6 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
     rows.block(texts, block);
 }
 
-fn mark_at(strength: Strength, at: Value<'_>, text: impl Into<Cow<'static, str>>) -> Mark {
-    Mark {
-        strength,
-        text: text.into(),
-        offset: at.span().start as usize,
-    }
-}
-
 fn body_mark(body: Value<'_>) -> Option<Mark> {
     const FIELDS: [&str; 12] = [
         "max_completion_tokens",
@@ -371,20 +351,18 @@ fn body_mark(body: Value<'_>) -> Option<Mark> {
                 let wrapped = value
                     .items()
                     .any(|tool| tool.get("function").is_some_and(Value::is_object));
-                wrapped.then(|| mark_at(Strength::Proof, value, "tools are wrapped in `function`"))
+                wrapped.then(|| Mark::new(Strength::Proof, value, "tools are wrapped in `function`"))
             }
             b"model" => {
                 let known = MODELS.iter().any(|m| value.key().starts_with(m));
-                known.then(|| mark_at(Strength::Hint, value, "the model is one of OpenAI's"))
+                known.then(|| Mark::new(Strength::Hint, value, "the model is one of OpenAI's"))
             }
             field => FIELDS
                 .iter()
                 .find(|f| f.as_bytes() == field)
-                .map(|f| mark_at(Strength::Usual, key, format!("the body has `{f}`"))),
+                .map(|f| Mark::new(Strength::Usual, key, format!("the body has `{f}`"))),
         };
-        if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
-            best = found;
-        }
+        best = Mark::stronger(best, found);
     }
     best
 }
@@ -399,33 +377,31 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
                 role @ (b"tool" | b"function") => {
                     let role = String::from_utf8_lossy(role);
                     let text = format!("messages[{index}] has the role `{role}`");
-                    Some(mark_at(Strength::Proof, value, text))
+                    Some(Mark::new(Strength::Proof, value, text))
                 }
                 b"developer" => {
                     let text = format!("messages[{index}] has the role `developer`");
-                    Some(mark_at(Strength::Usual, value, text))
+                    Some(Mark::new(Strength::Usual, value, text))
                 }
                 b"system" => {
                     let text = format!("messages[{index}] has the role `system`");
-                    Some(mark_at(Strength::Hint, value, text))
+                    Some(Mark::new(Strength::Hint, value, text))
                 }
                 _ => None,
             },
             b"tool_calls" | b"function_call" if !value.is_null() => {
                 let text = format!("messages[{index}] has `{}`", String::from_utf8_lossy(&name));
-                Some(mark_at(Strength::Proof, key, text))
+                Some(Mark::new(Strength::Proof, key, text))
             }
             b"content" => value.items().enumerate().find_map(|(k, part)| {
                 let kind = part.get("type")?;
                 let known = PARTS.iter().find(|p| kind.is_text(p))?;
                 let text = format!("messages[{index}].content[{k}] is of type `{known}`");
-                Some(mark_at(Strength::Usual, part, text))
+                Some(Mark::new(Strength::Usual, part, text))
             }),
             _ => None,
         };
-        if found.as_ref().map(|m| m.strength) > best.as_ref().map(|m| m.strength) {
-            best = found;
-        }
+        best = Mark::stronger(best, found);
     }
     best
 }

@@ -214,9 +214,9 @@ fn special(bytes: &[u8], mut pos: usize) -> usize {
     // JSON in JSON has an escape every few bytes, so the first words are asked one by one; only then is the run worth
     // blocks, whose fold over a fixed array the compiler turns into vector compares.
     for _ in 0..4 {
-        match special_in_word(bytes, pos) {
-            Some(Some(found)) => return found,
-            Some(None) => pos += 8,
+        match hits_in_word(bytes, pos) {
+            Some(0) => pos += 8,
+            Some(hits) => return pos + first_of(hits),
             None => break,
         }
     }
@@ -226,23 +226,25 @@ fn special(bytes: &[u8], mut pos: usize) -> usize {
         }
         pos += 32;
     }
-    loop {
-        match special_in_word(bytes, pos) {
-            Some(Some(found)) => return found,
-            Some(None) => pos += 8,
-            None => break,
+    while let Some(hits) = hits_in_word(bytes, pos) {
+        if hits != 0 {
+            return pos + first_of(hits);
         }
+        pos += 8;
     }
     let rest = bytes.get(pos..).unwrap_or_default();
     pos + rest.iter().position(|&b| is_special(b)).unwrap_or(rest.len())
 }
 
-/// The first special byte among the eight from `pos` on; the outer `None` where fewer are left.
+/// [`special_bits`] of the eight bytes from `pos` on; `None` where fewer are left.
 #[inline]
-fn special_in_word(bytes: &[u8], pos: usize) -> Option<Option<usize>> {
+fn hits_in_word(bytes: &[u8], pos: usize) -> Option<u64> {
     let word = bytes.get(pos..)?.first_chunk::<8>()?;
-    let hits = special_bits(u64::from_le_bytes(*word));
-    Some((hits != 0).then(|| pos + (hits.trailing_zeros() / 8) as usize))
+    Some(special_bits(u64::from_le_bytes(*word)))
+}
+
+fn first_of(hits: u64) -> usize {
+    (hits.trailing_zeros() / 8) as usize
 }
 
 /// The high bit of each special byte of `word`; only the lowest one set is reliable, as a borrow runs upwards.

@@ -156,7 +156,7 @@ mod tests {
             &[0; 8],
         ]
         .concat();
-        let packed = (639u32 | 479 << 14).to_le_bytes();
+        let packed = ((479u32 << 14) + 639).to_le_bytes();
         let lossless = [b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f".as_slice(), &packed, &[0; 8]].concat();
         let extended = [b"RIFF\0\0\0\0WEBPVP8X".as_slice(), &[0; 8], &[0x7F, 2, 0, 0xDF, 1, 0]].concat();
         let exif = [&[0xFF, 0xE1, 0x40, 0x02][..], &[7; 0x4000]].concat();

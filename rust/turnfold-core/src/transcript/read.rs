@@ -22,7 +22,7 @@ impl Transcript {
         let source = SourceBytes(source);
         let document = Document::parse(source.bytes())?;
         let root = document.root();
-        let named = format.map(|name| by_name(name)).transpose()?;
+        let named = format.map(by_name).transpose()?;
         let messages = formats::messages_of(root)?;
         let (format, reason) = match named {
             Some(format) => (format, Cow::Borrowed("named by the caller")),

@@ -89,10 +89,7 @@ impl Envelope for OpenAiChatEnvelope {
             let text = span.map_or(Cow::Borrowed(""), |s| json::unescape(s.of(source)));
             tokenizer.count(&text) as u64
         };
-        let name = match message.role {
-            Role::Tool => 0,
-            _ => message.name.map_or(0, |name| 1 + count(Some(name))),
-        };
+        let name = message.name.map_or(0, |name| 1 + count(Some(name)));
         let frame = 3 + name + count(message.role_text);
         match message.role {
             Role::Tool | Role::Other => TokenCount::estimate(frame, 3, frame + 4) + inside,
