@@ -105,7 +105,7 @@ enum Key<'a> {
 impl Key<'_> {
     fn display(&self) -> String {
         match self {
-            Self::Id(id) => id.to_string(),
+            Self::Id(id) => id.as_ref().to_owned(),
             Self::Name(name) => format!("fn:{name}"),
         }
     }
@@ -261,10 +261,15 @@ impl Shape {
 /// Pairs every result with its call. O(blocks).
 pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
     let place = transcript.format().rules().result_place;
+    let blocks = transcript.messages().flat_map(|message| message.blocks());
+    let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall).count();
     let mut pass = Pass {
-        table: PairTable::default(),
-        ids: HashMap::new(),
-        rows: Vec::new(),
+        table: PairTable {
+            pairs: Vec::with_capacity(calls),
+            ..PairTable::default()
+        },
+        ids: HashMap::with_capacity(calls),
+        rows: Vec::with_capacity(calls),
         course: Course::default(),
     };
     for message in transcript.messages() {
@@ -283,7 +288,21 @@ pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
 /// The id that a call or result is known by in findings and tables: its own, or `fn:` and the tool's name where its
 /// form has no ids. `None` where there is neither.
 pub fn call_id(transcript: &Transcript, at: BlockRef) -> Option<String> {
-    key_of(&block_at(transcript, at)?).map(|key| key.display())
+    let block = block_at(transcript, at)?;
+    key_of(&block).map(|key| key.display())
+}
+
+/// Appends to `out` what [`call_id`] gives; whether there was anything.
+pub(crate) fn write_call_id(transcript: &Transcript, at: BlockRef, out: &mut String) -> bool {
+    let Some(block) = block_at(transcript, at) else {
+        return false;
+    };
+    match key_of(&block) {
+        Some(Key::Id(id)) => out.push_str(&id),
+        Some(Key::Name(name)) => out.extend(["fn:", &name]),
+        None => return false,
+    }
+    true
 }
 
 /// The block at a position. O(log segments).
@@ -351,12 +370,12 @@ impl<'a> Pass<'a> {
             self.course.open_tail = false;
             return;
         };
-        let name = key.display();
         let state = self.ids.entry(key).or_default();
         state.results += 1;
         if state.results > state.calls.max(1) && !state.told {
             state.told = true;
-            self.table.duplicate_result_ids.push(name);
+            let id = key_of(block).map(|key| key.display());
+            self.table.duplicate_result_ids.extend(id);
         }
         let answered = state.pop(&mut self.rows);
         let last_call = state.last_call;

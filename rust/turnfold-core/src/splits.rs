@@ -32,7 +32,8 @@ pub struct Blocker {
 struct Bar {
     cuts: Range<u32>,
     why: Why,
-    call_id: Option<Box<str>>,
+    /// Where the call's id stands in `Splits::ids`.
+    call_id: Option<Range<usize>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +55,8 @@ pub struct Splits {
     bars: Vec<Bar>,
     /// `reach[k]`: the largest end of `bars[..=k]`.
     reach: Vec<u32>,
+    /// The call ids of all bars, end to end: one allocation, not one a pair.
+    ids: String,
 }
 
 impl Splits {
@@ -102,7 +105,8 @@ impl Splits {
                 break;
             }
             if bar.cuts.end as usize > index {
-                blockers.push(bar.blocker(index));
+                let id = bar.call_id.clone().and_then(|range| self.ids.get(range));
+                blockers.push(bar.blocker(index, id));
             }
         }
         blockers.reverse();
@@ -127,11 +131,11 @@ impl Splits {
 }
 
 impl Bar {
-    fn blocker(&self, index: usize) -> Blocker {
+    fn blocker(&self, index: usize, call_id: Option<&str>) -> Blocker {
         let (start, stop) = (self.cuts.start as usize, self.cuts.end as usize);
         let (before, last) = (start.saturating_sub(1), stop.saturating_sub(1));
         let mut call = String::from("call");
-        if let Some(id) = &self.call_id {
+        if let Some(id) = call_id {
             let _ = write!(call, " {id:?}");
         }
         let (code, reason) = match self.why {
@@ -169,7 +173,7 @@ impl Bar {
         Blocker {
             code,
             text: format!("a cut at {index} {reason}"),
-            call_id: self.call_id.as_deref().map(String::from),
+            call_id: call_id.map(str::to_owned),
             start,
             stop,
         }
@@ -184,7 +188,7 @@ pub fn splits(transcript: &Transcript, options: &ScanOptions) -> Splits {
 /// The legal cuts, where the pairs are known already. O(blocks).
 pub fn splits_of(transcript: &Transcript, options: &ScanOptions, pairs: &PairTable) -> Splits {
     let (lowest, highest) = (transcript.leading(), transcript.len());
-    let mut bars = bars(transcript, options, pairs, lowest..=highest);
+    let (mut bars, ids) = bars(transcript, options, pairs, lowest..=highest);
     bars.sort_by_key(|bar| (bar.cuts.start, std::cmp::Reverse(bar.cuts.end)));
     let mut depth = vec![0_i64; highest + 2];
     for bar in &bars {
@@ -215,22 +219,29 @@ pub fn splits_of(transcript: &Transcript, options: &ScanOptions, pairs: &PairTab
         legal,
         bars,
         reach,
+        ids,
     }
 }
 
-fn bars(transcript: &Transcript, options: &ScanOptions, pairs: &PairTable, cuts: RangeInclusive<usize>) -> Vec<Bar> {
+fn bars(
+    transcript: &Transcript,
+    options: &ScanOptions,
+    pairs: &PairTable,
+    cuts: RangeInclusive<usize>,
+) -> (Vec<Bar>, String) {
     // The lowest cut gives nothing away, so nothing bars it.
     let (lowest, highest) = (*cuts.start() + 1, *cuts.end());
-    let mut bars = Vec::new();
+    let mut bars = Vec::with_capacity(pairs.pairs.len());
+    let mut ids = String::new();
     let mut bar = |why, first: usize, last: usize, call: Option<BlockRef>| {
         let (first, last) = (first.max(lowest), last.min(highest));
         if first <= last {
+            let start = ids.len();
+            let named = call.is_some_and(|at| pairs::write_call_id(transcript, at, &mut ids));
             bars.push(Bar {
                 cuts: first as u32..last as u32 + 1,
                 why,
-                call_id: call
-                    .and_then(|at| pairs::call_id(transcript, at))
-                    .map(String::into_boxed_str),
+                call_id: named.then_some(start..ids.len()),
             });
         }
     };
@@ -270,7 +281,7 @@ fn bars(transcript: &Transcript, options: &ScanOptions, pairs: &PairTable, cuts:
             bar(Why::OpenLoop, open.start, last, None);
         }
     }
-    bars
+    (bars, ids)
 }
 
 /// How much to keep at the end.
