@@ -8,6 +8,8 @@
 use std::fmt::Write as _;
 use std::ops::{Range, RangeInclusive};
 
+use turnfold_tokens::Encoding;
+
 use crate::groups::{self, BondKind};
 use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
 use crate::transcript::{Binding, Role, Transcript};
@@ -304,6 +306,13 @@ pub struct SplitChoice {
     pub requested: usize,
     /// What bars the requested cut; empty where the two are equal.
     pub moved_by: Vec<Blocker>,
+}
+
+/// The legal cut for a wish, with tokens counted by `encoding` (the upper bound of each tail's count).
+/// See [`find_split_by`].
+pub fn find_split(transcript: &Transcript, splits: &Splits, keep: Keep, encoding: Encoding) -> Option<SplitChoice> {
+    let tail_tokens = |index| transcript.tokens(encoding, Some(index..transcript.len())).hi;
+    find_split_by(transcript, splits, keep, tail_tokens)
 }
 
 /// The legal cut for a wish. Messages and turns snap to the nearest legal cut at or before the requested one, so that

@@ -149,10 +149,7 @@ pub(crate) fn find_split(
         };
         let encoding = input::encoding(encoding)?;
         let splits = splits::splits(&transcript.0, &options);
-        let transcript = &transcript.0;
-        let len = transcript.len();
-        let tail_tokens = |index| transcript.tokens(encoding, Some(index..len)).hi;
-        let choice = splits::find_split_by(transcript, &splits, keep, tail_tokens);
+        let choice = splits::find_split(&transcript.0, &splits, keep, encoding);
         Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
     })
 }

@@ -18,6 +18,8 @@ fn run(scene: &mut Scene<'_>) {
     let (Some(demand), Some(field)) = (scene.rules.call_list_not_empty, scene.rules.call_list) else {
         return;
     };
+    let quoted = format!("\"{field}\"");
+    let finder = memmem::Finder::new(&quoted);
     for message in scene
         .transcript
         .messages()
@@ -26,17 +28,14 @@ fn run(scene: &mut Scene<'_>) {
         if message.blocks().any(|block| block.kind() == BlockKind::ToolCall) {
             continue;
         }
-        if is_empty_list(message.bytes(), field) {
+        // The message is read once more only where the field's name stands in it as a whole string.
+        if finder.find(message.bytes()).is_some() && is_empty_list(message.bytes(), field) {
             scene.report_message(demand, message.index, "the list of calls is empty");
         }
     }
 }
 
-/// Reads the message once more only where the field's name stands in it as a whole string.
 fn is_empty_list(message: &[u8], field: &str) -> bool {
-    if memmem::find(message, format!("\"{field}\"").as_bytes()).is_none() {
-        return false;
-    }
     let Ok(document) = Document::parse(message) else {
         return false;
     };

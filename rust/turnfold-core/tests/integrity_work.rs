@@ -1,0 +1,136 @@
+//! Inputs on which work that grows faster than the input would not end: each test makes the worst case of one structure
+//! large, and checks the answer.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use turnfold_core::Transcript;
+use turnfold_core::findings::scan;
+use turnfold_core::groups::groups;
+use turnfold_core::pairs::{ScanOptions, pair};
+use turnfold_core::splits::{Keep, find_split, splits};
+use turnfold_tokens::Encoding;
+
+const MANY: usize = 60_000;
+
+fn read(format: &str, body: String) -> Transcript {
+    Transcript::from_json(Arc::new(body.into_bytes()), Some(format)).unwrap()
+}
+
+fn chat(messages: impl Iterator<Item = String>) -> Transcript {
+    let list: Vec<String> = messages.collect();
+    read("openai.chat", format!("[{}]", list.join(",")))
+}
+
+fn call(id: &str) -> String {
+    format!(r#"{{"role":"assistant","tool_calls":[{{"id":"{id}","function":{{"name":"f","arguments":""}}}}]}}"#)
+}
+
+fn result(id: &str) -> String {
+    format!(r#"{{"role":"tool","tool_call_id":"{id}","content":""}}"#)
+}
+
+#[test]
+fn one_id_open_many_times_answers_backwards() {
+    let t = chat((0..MANY).map(|_| call("x")).chain((0..MANY).map(|_| result("x"))));
+    let table = pair(&t, &ScanOptions::default());
+    assert_eq!(table.pairs.len(), MANY);
+    let nested = |k: usize| table.pairs[k].call.message == MANY - 1 - k && table.pairs[k].result.message == MANY + k;
+    assert!((0..MANY).all(nested));
+    let cuts = splits(&t, &ScanOptions::default());
+    assert_eq!(cuts.iter().collect::<Vec<_>>(), [0, 2 * MANY]);
+    assert_eq!(cuts.why_not(MANY).len(), MANY);
+    assert_eq!(groups(&t, &table), vec![0..2 * MANY]);
+}
+
+#[test]
+fn one_id_many_times_in_one_message_answers_in_order() {
+    let mut body = String::from(r#"[{"role":"user","content":"go"},{"role":"assistant","content":["#);
+    for part in [
+        r#"{"type":"tool_use","id":"x","name":"f","input":{}}"#,
+        r#"{"type":"tool_result","tool_use_id":"x","content":""}"#,
+    ] {
+        let items = vec![part; MANY].join(",");
+        let _ = write!(body, "{items}");
+        if part.contains("tool_use\"") {
+            body.push_str(r#"]},{"role":"user","content":["#);
+        }
+    }
+    body.push_str("]}]");
+    let t = read("anthropic.messages", body);
+    let found = scan(&t, &ScanOptions::default());
+    assert_eq!(found.pairs.pairs.len(), MANY);
+    assert!(
+        found
+            .pairs
+            .pairs
+            .iter()
+            .enumerate()
+            .all(|(k, p)| p.call.block == k && p.result.block == k && !p.misplaced)
+    );
+    assert_eq!(found.findings.len(), MANY - 1, "each id but the first is taken");
+}
+
+#[test]
+fn every_result_an_orphan_and_every_call_abandoned() {
+    let t = chat((0..MANY).flat_map(|k| [result(&format!("r{k}")), call(&format!("c{k}"))]));
+    let found = scan(
+        &t,
+        &ScanOptions {
+            closed: true,
+            ..ScanOptions::default()
+        },
+    );
+    assert_eq!(found.pairs.orphan_results.len(), MANY);
+    assert_eq!(found.pairs.abandoned.len(), MANY);
+    assert!(found.findings.len() >= 2 * MANY);
+    assert_eq!(
+        splits(&t, &ScanOptions::default()).iter().len(),
+        2 * MANY,
+        "the last call is awaited"
+    );
+}
+
+#[test]
+fn every_call_named_as_pending() {
+    let pending_ids = (0..MANY).map(|k| format!("c{k}")).collect();
+    let t = chat((0..MANY).map(|k| call(&format!("c{k}"))));
+    let options = ScanOptions {
+        pending_ids,
+        ..ScanOptions::default()
+    };
+    assert_eq!(pair(&t, &options).pending.len(), MANY);
+    let cuts = splits(&t, &options);
+    assert_eq!(cuts.iter().collect::<Vec<_>>(), [0]);
+    assert_eq!(cuts.why_not(1).len(), 1);
+}
+
+#[test]
+fn a_question_about_every_index_of_a_long_transcript() {
+    let t = chat((0..MANY).flat_map(|k| [call(&format!("c{k}")), result(&format!("c{k}"))]));
+    let cuts = splits(&t, &ScanOptions::default());
+    for index in 0..=2 * MANY {
+        assert_eq!(cuts.why_not(index).len(), index % 2);
+        assert_eq!(cuts.at_or_before(index), Some(index - index % 2));
+        assert_eq!(cuts.at_or_after(index), Some(index + index % 2));
+    }
+}
+
+#[test]
+fn messages_appended_one_by_one() {
+    let mut t = read("openai.chat", String::from(r#"[{"role":"user","content":"go"}]"#));
+    for k in 0..1_000 {
+        for message in [call(&format!("c{k}")), result(&format!("c{k}"))] {
+            t = t.append(Arc::new(message.into_bytes())).unwrap();
+        }
+    }
+    let cuts = splits(&t, &ScanOptions::default());
+    assert_eq!(cuts.iter().len(), 1_002);
+    let all = t.tokens(Encoding::O200kBase, Some(0..t.len())).hi;
+    let each = t.tokens(Encoding::O200kBase, Some(1_999..2_001)).hi;
+    for (limit, index) in [(0, 2_001), (each - 1, 2_001), (each, 1_999), (all, 0)] {
+        let chosen = find_split(&t, &cuts, Keep::Tokens(limit), Encoding::O200kBase).unwrap();
+        assert_eq!(chosen.index, index, "{limit}");
+        assert!(t.tokens(Encoding::O200kBase, Some(chosen.index..t.len())).hi <= limit);
+    }
+}
