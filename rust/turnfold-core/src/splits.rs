@@ -102,8 +102,8 @@ impl Splits {
         }
         let after = self.bars.partition_point(|bar| bar.cuts.start as usize <= index);
         let mut blockers = Vec::new();
-        for (bar, &reach) in self.bars.iter().zip(&self.reach).take(after).rev() {
-            if reach as usize <= index {
+        for (k, bar) in self.bars.get(..after).unwrap_or_default().iter().enumerate().rev() {
+            if self.reach.get(k).is_none_or(|&reach| reach as usize <= index) {
                 break;
             }
             if bar.cuts.end as usize > index {
