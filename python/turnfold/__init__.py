@@ -1,12 +1,13 @@
 """Meter and compact the transcripts of LLM agents."""
 
 from turnfold._core import __version__
-from turnfold.checks import SplitPoints, find_split, scan, split_points
+from turnfold.checks import SplitPoints, compare_prefix, find_split, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
 from turnfold.meter import KeepEnd, count, count_many, count_up_to, truncate
 from turnfold.model.blocks import Block
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding, IntegrityReport
+from turnfold.model.prefix import PrefixReport
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Message, Transcript
@@ -21,6 +22,7 @@ __all__ = [
     "KeepTokens",
     "KeepTurns",
     "Message",
+    "PrefixReport",
     "ReadError",
     "ScanOptions",
     "SplitPoint",
@@ -29,6 +31,7 @@ __all__ = [
     "Transcript",
     "TurnfoldError",
     "__version__",
+    "compare_prefix",
     "count",
     "count_many",
     "count_up_to",

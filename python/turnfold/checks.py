@@ -7,6 +7,7 @@ from typing import Final, Literal, assert_never
 from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
+from turnfold.model.prefix import Difference, PrefixReport
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Transcript
@@ -113,6 +114,25 @@ def find_split(
         kept=len(transcript) - index,
         evicted=index - transcript.leading,
         moved_by=tuple(Blocker(*fields) for fields in moved_by),
+    )
+
+
+def compare_prefix(
+    before: Transcript, after: Transcript, *, encoding: str | None = None, model: str | None = None
+) -> PrefixReport:
+    """Compare two requests in the order in which the provider renders them: tools, system, messages.
+
+    O(shared bytes); `tokens` are those of the part that both share from the start.
+    """
+    shared = _core.compare_prefix(before.kernel, after.kernel, after.encoding(encoding, model))
+    shared_bytes, messages, tokens, difference, before_is_prefix, ignoring_cache_markers = shared
+    return PrefixReport(
+        bytes=shared_bytes,
+        messages=messages,
+        tokens=tokens,
+        first_difference=None if difference is None else Difference(*difference),
+        before_is_prefix=before_is_prefix,
+        ignoring_cache_markers=ignoring_cache_markers,
     )
 
 

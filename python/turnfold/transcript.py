@@ -11,6 +11,7 @@ from turnfold import _core
 from turnfold.errors import ArgumentError, InvalidMessageError
 from turnfold.model.blocks import Block
 from turnfold.model.counts import DEFAULT_ENCODING, TokenCount
+from turnfold.model.summary import ToolDigest
 
 Message = Mapping[str, object]
 """A message as Python objects."""
@@ -60,6 +61,24 @@ class Transcript:
         if isinstance(message, Mapping):
             return type(self)(self.kernel.append(_encode(message, len(self))), [*self._objects, message])
         return type(self)(self.kernel.append(message), [*self._objects, None])
+
+    def splice(self, parts: Sequence[range | bytes]) -> Self:
+        """Put a transcript together from ranges of this one's messages and from new messages as JSON bytes.
+
+        Ranges stand in order and don't overlap. Their messages keep bytes, objects and counts. Raises a `ReadError`
+        for new bytes that are no message, an `ArgumentError` for a range that is not there.
+        """
+        if any(isinstance(part, range) and (part.step != 1 or part.start < 0 or part.stop < 0) for part in parts):
+            raise ArgumentError("A range of messages has step 1 and no negative end")
+        kernel = self.kernel.splice([(p.start, p.stop) if isinstance(p, range) else p for p in parts])
+        objects: list[Message | None] = []
+        for part in parts:
+            objects.extend(self._objects[part.start : part.stop] if isinstance(part, range) else (None,))
+        return type(self)(kernel, objects)
+
+    def rewrite(self, message_index: int, texts: Mapping[int, str]) -> bytes:
+        """Return the JSON of one message with the texts of some blocks replaced, by block index."""
+        return self.kernel.rewrite(message_index, list(texts.items()))
 
     def text_message(self, role: str, text: str) -> bytes:
         """Return the JSON of a new message in this transcript's format, in `role` or the nearest it allows."""
@@ -118,6 +137,11 @@ class Transcript:
             self._roles = tuple(self.kernel.roles())
         return self._roles
 
+    @property
+    def fingerprint(self) -> str:
+        """32 hexadecimal digits that change when any byte of the request does."""
+        return self.kernel.fingerprint()
+
     def blocks(self, message_index: int) -> tuple[Block, ...]:
         """Return the blocks of one message."""
         return tuple(Block(*fields) for fields in self.kernel.blocks(self._index(message_index)))
@@ -129,6 +153,11 @@ class Transcript:
         """
         start, stop, _ = slice(start, stop).indices(len(self))
         return tuple(text for _, text in self.kernel.identifiers(start, max(start, stop)))
+
+    def digests(self, start: int = 0, stop: int | None = None) -> tuple[ToolDigest, ...]:
+        """Say what each tool call of messages `[start, stop)` did, by rule. Linear in the bytes of both halves."""
+        start, stop, _ = slice(start, stop).indices(len(self))
+        return tuple(ToolDigest(*fields) for fields in self.kernel.digests(start, max(start, stop)))
 
     def surviving(self, identifiers: Sequence[str]) -> tuple[bool, ...]:
         """Say of each identifier whether it occurs in a text of this transcript, letter for letter. Linear in both."""

@@ -106,7 +106,7 @@ def test_a_string_of_200_megabytes() -> None:
     transcript = Transcript.from_json(head + text + tail)
     assert transcript.to_json() == head + text + tail
     assert turnfold.scan(transcript).ok is not None
-    assert transcript.tokens(0, 1).n == turnfold.count("a" * 200_000_000) + 3
+    assert transcript.tokens(0, 1).n == turnfold.count("a" * 200_000_000) + 4  # the message and its role
     del transcript
     with pytest.raises(ReadError) as caught:
         Transcript.from_json(head + text)

@@ -6,7 +6,11 @@ import msgspec
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """The first place where two requests differ, in the provider's render order."""
+    """The first place where two requests differ, in the provider's render order.
+
+    `message` is set when it lies in the messages; it is the number of messages of the second request where that ends
+    first. `path` is the JSON path of the deepest value that holds the first differing byte in both.
+    """
 
     section: Literal["tools", "system", "messages"]
     message: int | None
@@ -16,8 +20,10 @@ class Difference(msgspec.Struct, frozen=True):
 class PrefixReport(msgspec.Struct, frozen=True):
     """The part that two requests share from the start, in render order (tools, system, messages).
 
-    `messages` counts whole messages; `tokens` counts the shared sections and whole messages. `first_difference` is
-    None when the first request is a prefix of the second.
+    `bytes` go up to the first that differs. `messages` counts whole messages; `tokens` those of the sections and
+    messages that are shared whole, without what the provider adds to the request. `before_is_prefix` says that all of
+    the first request stands at the start of the second: then `first_difference` is None. `ignoring_cache_markers`
+    answers the same with the fields left out that only mark a cache breakpoint.
     """
 
     bytes: int

@@ -2,7 +2,9 @@
 
 use pyo3::prelude::*;
 use turnfold_core::findings;
+use turnfold_core::formats::Section;
 use turnfold_core::pairs::{self, BlockRef, ScanOptions};
+use turnfold_core::prefix;
 use turnfold_core::splits::{self, Blocker, Keep};
 
 use crate::door::{Fault, attached, detached};
@@ -37,6 +39,9 @@ type ScanFields = (
     Vec<String>,
     Vec<String>,
 );
+/// Section, message and path of the first difference.
+type DifferenceFields = (&'static str, Option<usize>, String);
+
 #[pyfunction]
 pub(crate) fn scan(
     py: Python<'_>,
@@ -154,6 +159,27 @@ pub(crate) fn find_split(
     })
 }
 
+#[pyfunction]
+pub(crate) fn compare_prefix(
+    py: Python<'_>,
+    before: &Transcript,
+    after: &Transcript,
+    encoding: &str,
+) -> PyResult<(usize, usize, u64, Option<DifferenceFields>, bool, bool)> {
+    detached(py, || {
+        let report = prefix::compare(&before.0, &after.0, input::encoding(encoding)?);
+        let difference = report.first_difference.map(|d| (section(d.section), d.message, d.path));
+        Ok((
+            report.bytes,
+            report.messages,
+            report.tokens,
+            difference,
+            report.before_is_prefix,
+            report.ignoring_cache_markers,
+        ))
+    })
+}
+
 fn options(pending_ids: Vec<String>, thinking: Option<bool>, strict_alternation: bool, closed: bool) -> ScanOptions {
     ScanOptions {
         pending_ids,
@@ -165,4 +191,12 @@ fn options(pending_ids: Vec<String>, thinking: Option<bool>, strict_alternation:
 
 fn blocker(blocker: Blocker) -> BlockerFields {
     (blocker.code, blocker.text, blocker.call_id, blocker.start, blocker.stop)
+}
+
+fn section(section: Section) -> &'static str {
+    match section {
+        Section::Tools => "tools",
+        Section::System => "system",
+        Section::Messages => "messages",
+    }
 }

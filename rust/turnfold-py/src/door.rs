@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use turnfold_core::ReadError;
+use turnfold_core::splice::SpliceError;
 
 /// What went wrong in the kernel, on its way to `turnfold.errors`.
 pub(crate) struct Fault {
@@ -30,6 +31,15 @@ impl Fault {
             .map(|s| (*s).to_owned())
             .or_else(|| payload.downcast_ref::<String>().cloned());
         Self::new("internal", text.unwrap_or_else(|| "the kernel panicked".to_owned()))
+    }
+}
+
+impl From<SpliceError> for Fault {
+    fn from(error: SpliceError) -> Self {
+        match error {
+            SpliceError::Argument(text) => Self::new("argument", text),
+            SpliceError::Read(error) => error.into(),
+        }
     }
 }
 

@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
+use turnfold_core::digests::{self, Digest};
 use turnfold_core::meter::CountSource;
+use turnfold_core::pairs::{self, ScanOptions};
+use turnfold_core::splice::{self, Part};
 use turnfold_core::{BlockKind, MessageView, Role, json};
 
 use crate::door::{Fault, attached, detached};
@@ -19,6 +22,16 @@ pub(crate) struct Transcript(pub(crate) turnfold_core::Transcript);
 /// `kind`, `path`, `call_id`, `name`, `text`, `is_error`.
 type BlockFields = (&'static str, String, Option<String>, Option<String>, String, bool);
 
+/// `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
+type DigestFields = (usize, &'static str, String, Option<String>, String, String, bool);
+
+/// A range of messages to keep, or the JSON of a new one.
+#[derive(FromPyObject)]
+enum PartArgument<'py> {
+    Keep(usize, usize),
+    Insert(Bound<'py, PyBytes>),
+}
+
 #[pymethods]
 impl Transcript {
     #[staticmethod]
@@ -30,6 +43,31 @@ impl Transcript {
     fn append(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Self> {
         let source = input::source(message)?;
         detached(py, || Ok(Self(self.0.append(source)?)))
+    }
+
+    fn splice(&self, py: Python<'_>, parts: Vec<PartArgument<'_>>) -> PyResult<Self> {
+        let parts: Vec<Part> = parts
+            .into_iter()
+            .map(|part| match part {
+                PartArgument::Keep(start, stop) => Part::Keep(start..stop),
+                PartArgument::Insert(bytes) => Part::Insert(bytes.as_bytes().to_vec()),
+            })
+            .collect();
+        detached(py, || Ok(Self(splice::splice(&self.0, &parts)?)))
+    }
+
+    fn rewrite<'py>(
+        &self,
+        py: Python<'py>,
+        message_index: usize,
+        texts: Vec<(usize, Bound<'py, PyString>)>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let texts: Vec<(usize, String)> = texts
+            .iter()
+            .map(|(block, text)| Ok((*block, input::text(text)?.into_owned())))
+            .collect::<PyResult<_>>()?;
+        let message = detached(py, || Ok(splice::rewrite_blocks(&self.0, message_index, &texts)?))?;
+        Ok(PyBytes::new(py, &message))
     }
 
     fn text_message<'py>(
@@ -119,6 +157,21 @@ impl Transcript {
         })
     }
 
+    fn digests(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<DigestFields>> {
+        detached(py, || {
+            self.check(&(start..stop))?;
+            let pairs = pairs::pair(&self.0, &ScanOptions::default());
+            let digests = digests::digest(&self.0, start..stop, &pairs);
+            Ok(digests.into_iter().map(digest).collect())
+        })
+    }
+
+    fn fingerprint(&self, py: Python<'_>) -> PyResult<String> {
+        detached(py, || {
+            Ok(format!("{:032x}", turnfold_core::fingerprint::fingerprint(&self.0)))
+        })
+    }
+
     fn __len__(&self) -> usize {
         self.0.len()
     }
@@ -173,6 +226,19 @@ fn role(message: &MessageView<'_>) -> String {
         Some(literal) => json::unescape(literal.of(source)).into_owned(),
         None => String::new(),
     }
+}
+
+fn digest(digest: Digest) -> DigestFields {
+    let Digest {
+        call,
+        tool,
+        kind,
+        target,
+        outcome,
+        text,
+        is_error,
+    } = digest;
+    (call.message, kind.as_str(), tool, target, outcome, text, is_error)
 }
 
 fn kind(kind: BlockKind) -> &'static str {
