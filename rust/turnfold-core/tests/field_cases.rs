@@ -1,5 +1,11 @@
 //! The field cases of `tests/vectors/cases`: what public bug reports broke, as far as pairs, cuts and rules go.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops where its table or helper is wrong"
+)]
+
 use std::path::PathBuf;
 use std::sync::Arc;
 

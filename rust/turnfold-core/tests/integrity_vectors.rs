@@ -1,5 +1,11 @@
 //! The tables `tests/vectors/scan.json` and `tests/vectors/splits.json`, which pytest reads as well.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops where its table or helper is wrong"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;

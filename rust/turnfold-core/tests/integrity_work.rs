@@ -1,6 +1,12 @@
 //! Inputs on which work that grows faster than the input would not end: each test makes the worst case of one structure
 //! large, and checks the answer.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops where its table or helper is wrong"
+)]
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 

@@ -301,8 +301,8 @@ fn injure(sample: &mut Sample, (what, here, there): &Injury) {
         2 => messages.swap(i, j),
         3 => messages[i]["role"] = json!(roles[there.index(roles.len())]),
         4 => {
-            messages[i]["content"] =
-                [json!(null), json!(""), json!([]), json!(7), json!({"a": 1})][there.index(5)].clone()
+            let forms = [json!(null), json!(""), json!([]), json!(7), json!({"a": 1})];
+            messages[i]["content"] = forms[there.index(5)].clone();
         }
         5 => {
             let block = [

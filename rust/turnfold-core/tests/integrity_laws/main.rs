@@ -1,5 +1,7 @@
 //! Laws of pairs, findings and cuts, on generated transcripts of both formats.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where its generator is wrong")]
+
 use proptest::prelude::*;
 use turnfold_core::findings::{CHECKS, Category, Severity, scan};
 use turnfold_core::groups::{self, groups, turns};
@@ -17,8 +19,8 @@ fn is_whole(transcript: &Transcript, options: &ScanOptions) -> bool {
     findings.iter().all(|finding| finding.category != Category::Integrity)
 }
 
-fn plain(table: PairTable) -> naive::Pairs {
-    naive::Pairs {
+fn plain(table: PairTable) -> naive::Table {
+    naive::Table {
         pairs: table.pairs,
         orphan_results: table.orphan_results,
         repeated_results: table.repeated_results,

@@ -7,7 +7,7 @@ use turnfold_core::{BlockKind, BlockView, MessageView, Role, Transcript};
 
 /// All pairs of a transcript and the calls that are left.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Pairs {
+pub(crate) struct Table {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) orphan_results: Vec<BlockRef>,
     pub(crate) repeated_results: Vec<Pair>,
@@ -72,10 +72,10 @@ fn in_place(t: &Transcript, call: &BlockView<'_>, result: &BlockView<'_>) -> boo
     }
 }
 
-pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Pairs {
+pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
     let blocks = blocks(t);
     let mut answered = vec![None; blocks.len()];
-    let mut out = Pairs::default();
+    let mut out = Table::default();
     for (r, result) in blocks
         .iter()
         .enumerate()
@@ -129,7 +129,7 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Pairs {
 }
 
 /// The model's last message (with those that the provider joins to it) if nothing but results of its calls follows.
-fn open_batch(t: &Transcript, pairs: &Pairs) -> Vec<usize> {
+fn open_batch(t: &Transcript, pairs: &Table) -> Vec<usize> {
     let Some(last) = (0..t.len()).rev().find(|&k| role(t, k) == Role::Assistant) else {
         return Vec::new();
     };
@@ -185,7 +185,7 @@ pub(crate) fn guarded_loop(t: &Transcript, thinking: bool) -> Option<usize> {
 }
 
 /// Whether messages `first..=last` must stay together, for each reason that two messages can have.
-pub(crate) fn bonds(t: &Transcript, pairs: &Pairs) -> Vec<(usize, usize)> {
+pub(crate) fn bonds(t: &Transcript, pairs: &Table) -> Vec<(usize, usize)> {
     let both = pairs.pairs.iter().chain(&pairs.repeated_results);
     let mut bonds: Vec<(usize, usize)> = both.map(|pair| (pair.call.message, pair.result.message)).collect();
     for message in t.messages() {
@@ -205,7 +205,7 @@ pub(crate) fn bonds(t: &Transcript, pairs: &Pairs) -> Vec<(usize, usize)> {
 }
 
 /// Whether a cut at `k` is legal.
-pub(crate) fn is_legal(t: &Transcript, options: &ScanOptions, pairs: &Pairs, k: usize) -> bool {
+pub(crate) fn is_legal(t: &Transcript, options: &ScanOptions, pairs: &Table, k: usize) -> bool {
     if k == t.leading() {
         return true;
     }
