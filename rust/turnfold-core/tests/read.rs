@@ -1,5 +1,11 @@
 //! Reading: the shared table of inputs, and laws over random bodies and random bytes.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test's own input that does not read is its failure"
+)]
+
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -303,8 +309,7 @@ fn new_messages_come_back_as_what_they_say() {
             let read = read([b"[", message.as_slice(), b"]"].concat(), Some(format.name())).unwrap();
             let view = read.message(0).unwrap();
             let expected = match (format.name(), asked) {
-                (_, Role::Assistant | Role::User) => asked,
-                ("openai.chat", Role::System | Role::Developer) => asked,
+                (_, Role::Assistant | Role::User) | ("openai.chat", Role::System | Role::Developer) => asked,
                 _ => Role::User,
             };
             assert_eq!(view.role(), expected);
@@ -358,12 +363,9 @@ fn some_message() -> impl Strategy<Value = String> {
     ];
     (
         prop::sample::select(chat.to_vec()),
-        r#"[a-z \\u00e9]{0,3}([a-z\u{4e2d}]|\\n|\\u00e9|\\ud83d){0,6}"#,
+        r"[a-z ]{0,3}([a-z\u{4e2d}]|\\n|\\u00e9|\\ud83d){0,6}",
     )
-        .prop_map(|(message, word)| message.replace('W', &word.replace('\u{5c}', "\\")))
-        .prop_filter("valid", |m| {
-            serde_json::from_str::<Value>(&m.replace("\\ud83d", "")).is_ok()
-        })
+        .prop_map(|(message, word)| message.replace('W', &word))
 }
 
 fn body() -> impl Strategy<Value = (Vec<String>, String)> {

@@ -28,7 +28,7 @@ impl Transcript {
             }
         }
         if whole {
-            sum + self.format.envelope().request(self, encoding)
+            self.format.envelope().request(self, encoding, sum)
         } else {
             sum
         }

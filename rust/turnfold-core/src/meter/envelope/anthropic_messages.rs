@@ -5,7 +5,7 @@
 //! and the newer tokenizer at up to 1.35 of the older. Text outside ASCII gets more room on both sides, a recording
 //! of it was not found.
 //!
-//! Held by the input tokens (cache reads and writes included) of all 101 recorded requests whose tools ran at the
+//! Held by the input tokens (cache reads and writes included) of all 106 recorded requests whose tools ran at the
 //! client; requests with tools that the provider runs (search, fetch, code execution, MCP, advisor) are left out, as
 //! their usage counts what the tools returned during the request, which no body shows.
 
@@ -93,7 +93,7 @@ impl Envelope for AnthropicEnvelope {
         }
     }
 
-    fn request(&self, transcript: &Transcript, encoding: Encoding) -> TokenCount {
+    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
         let memo = || {
             let mut parts = TokenCount::estimate(3, 0, 8)
@@ -109,10 +109,11 @@ impl Envelope for AnthropicEnvelope {
             }
             parts
         };
-        match head.counts.slot(encoding) {
-            Some(slot) => *slot.get_or_init(memo),
-            None => memo(),
-        }
+        messages
+            + match head.counts.slot(encoding) {
+                Some(slot) => *slot.get_or_init(memo),
+                None => memo(),
+            }
     }
 }
 

@@ -34,8 +34,8 @@ pub trait Envelope: Sync + fmt::Debug {
     /// A section outside the messages: tools, or instructions beside the messages.
     fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount;
 
-    /// Everything outside the messages: tools, system, schema, the start of the reply.
-    fn request(&self, transcript: &Transcript, encoding: Encoding) -> TokenCount;
+    /// The whole request: its messages, and outside them tools, system, schema and the start of the reply.
+    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount;
 }
 
 /// `percent` of `tokens`, rounded down.
