@@ -3,3 +3,4 @@
 mod bodies;
 mod prefix;
 mod splice;
+mod truncate;
