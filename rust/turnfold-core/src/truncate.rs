@@ -73,7 +73,11 @@ pub fn truncate_middle(
         room = room.saturating_sub(excess);
     }
     Shortened {
-        text: if alone_tokens <= max_tokens { alone } else { String::new() },
+        text: if alone_tokens <= max_tokens {
+            alone
+        } else {
+            String::new()
+        },
         removed_tokens: total,
     }
 }

@@ -7,13 +7,13 @@ use crate::json::{Document, Kind, Value};
 use crate::transcript::BlockView;
 
 /// Bytes of an argument that are kept; the digest of more would be cut anyway.
-const ARGUMENT_BYTES: usize = 4096;
+const ARGUMENT_BYTES: usize = 16_384;
 
 /// One argument.
 #[derive(Debug)]
 pub(super) struct Argument {
     pub(super) name: String,
-    /// The text of a string, the words of a list of strings, or the JSON of anything else; cut to 4,096 bytes.
+    /// The text of a string, the words of a list of strings, or the JSON of anything else; cut to 16,384 bytes.
     pub(super) text: String,
     /// Lines of the whole text.
     pub(super) lines: usize,
@@ -136,6 +136,10 @@ fn named(object: Value<'_>) -> Vec<Argument> {
                     let words: Vec<_> = value.items().filter_map(Value::text).collect();
                     Cow::Owned(words.join(" "))
                 }
+                Kind::Array if value.items().any(|item| path_in(item).is_some()) => {
+                    let paths: Vec<_> = value.items().filter_map(path_in).collect();
+                    Cow::Owned(paths.join(", "))
+                }
                 Kind::Null => Cow::Borrowed(""),
                 _ => String::from_utf8_lossy(value.raw()),
             };
@@ -148,6 +152,14 @@ fn named(object: Value<'_>) -> Vec<Argument> {
             }
         })
         .collect()
+}
+
+/// The path in an item of a list of files.
+fn path_in(item: Value<'_>) -> Option<Cow<'_, str>> {
+    ["path", "file_path", "filePath"]
+        .iter()
+        .find_map(|key| item.get(key))
+        .and_then(Value::text)
 }
 
 /// The start of a text, cut on a character edge.

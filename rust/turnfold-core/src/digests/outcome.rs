@@ -61,17 +61,23 @@ impl Outcome {
         self.flagged || self.exit.is_some_and(|code| code != 0) || self.says_error
     }
 
-    /// The line that says what went wrong, or the first line, in quotes.
+    /// The line that says what went wrong, or the first line that says anything, in quotes.
     pub(super) fn quoted_error(&self) -> String {
+        let first = || self.head.lines().find(|line| says_more(line)).unwrap_or_default();
         let line = self
             .error_line
             .clone()
-            .unwrap_or_else(|| one_line(self.head.lines().next().unwrap_or_default(), TARGET_CHARS));
+            .unwrap_or_else(|| one_line(untagged(first()), TARGET_CHARS));
         if line.is_empty() {
             "no text".to_owned()
         } else {
             format!("\"{line}\"")
         }
+    }
+
+    /// Whether no line says anything beside the exit code.
+    pub(super) fn is_silent(&self) -> bool {
+        self.error_line.is_none() && !self.head.lines().any(says_more)
     }
 
     /// `empty`, `1 line`, `120 lines`.
@@ -175,11 +181,18 @@ fn code_in(edge: &str) -> Option<i64> {
 }
 
 fn starts_as_error(start: &str) -> bool {
-    const STARTS: [&str; 11] = [
+    const STARTS: [&str; 18] = [
         "error:",
         "error[",
         "error -",
-        "error ",
+        "error executing",
+        "error running",
+        "error reading",
+        "error writing",
+        "error while",
+        "error in ",
+        "error calling",
+        "error occurred",
         "errors:",
         "fatal:",
         "<tool_use_error>",
@@ -196,21 +209,36 @@ fn starts_as_error(start: &str) -> bool {
 fn error_line(text: &str) -> Option<&str> {
     let mut spoken = None;
     for line in text.lines() {
-        let line = line.trim();
+        let line = untagged(line.trim());
         if is_error_line(line) {
             return Some(line);
         }
-        if spoken.is_none() && speaks_of_error(line) {
+        if spoken.is_none() && speaks_of_error(line) && says_more(line) {
             spoken = Some(line);
         }
     }
     spoken
 }
 
+/// Whether a line says more than a heading (`ERROR:`), a frame or an exit code, which the sentence has already.
+fn says_more(line: &str) -> bool {
+    let lower = line.to_ascii_lowercase();
+    let letters = lower.chars().filter(|c| c.is_alphanumeric()).count();
+    letters > 0
+        && !(lower.len() < 40 && code_in(&lower).is_some())
+        && !(letters < 12 && lower.trim_end().ends_with(':'))
+}
+
+/// The line without the tag that some harnesses put around errors.
+fn untagged(line: &str) -> &str {
+    let line = line.strip_prefix("<tool_use_error>").unwrap_or(line);
+    line.strip_suffix("</tool_use_error>").unwrap_or(line)
+}
+
 /// `TypeError: ...`, `error[E0502]: ...`, `a.c:3: error: ...`, `fatal: ...`, `E   assert ...`.
 fn is_error_line(line: &str) -> bool {
     let head = line.split([':', '[']).next().unwrap_or_default();
-    let names_error = head.len() < line.len()
+    let names_error = head.len() + 1 < line.len()
         && head.len() <= 80
         && !head.contains(' ')
         && ["Error", "Exception", "error", "fatal", "ERROR", "Interrupt"]

@@ -83,6 +83,7 @@ impl Extractor for Search {
             None => "no result".to_owned(),
             Some(result) if result.failed() => format!("failed, {}", result.quoted_error()),
             Some(result) => match result.stated_count {
+                Some(0) => "no matches".to_owned(),
                 Some(n) => counted(n, "match", "matches"),
                 None if result.lines == 0 => "no matches".to_owned(),
                 None => counted(result.lines, "line", "lines"),

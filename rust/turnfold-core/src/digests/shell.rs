@@ -79,7 +79,9 @@ impl Extractor for Shell {
             None => "no result".to_owned(),
             Some(result) => {
                 let exit = result.exit.map(|code| format!("exit {code}"));
-                let rest = if result.failed() {
+                let rest = if exit.is_some() && result.is_silent() {
+                    "no output".to_owned()
+                } else if result.failed() {
                     result.quoted_error()
                 } else {
                     output(&result.size())

@@ -68,7 +68,7 @@ impl Extractor for Write {
             Some(path) if !call.is_named(&PATCHES) || files.is_empty() => one_line(&path.text, TARGET_CHARS),
             _ => listed(&files),
         };
-        let (verb, amount) = what(call);
+        let (verb, done, amount) = what(call);
         let outcome = match &call.outcome {
             None => "no result".to_owned(),
             Some(result) if result.failed() => format!("failed, {}", result.quoted_error()),
@@ -76,9 +76,9 @@ impl Extractor for Write {
         };
         let fine = call.outcome.as_ref().is_some_and(|o| !o.failed());
         let text = match (fine, amount) {
-            (true, Some(amount)) => format!("{verb} {path} ({amount})"),
-            (true, None) => format!("{verb} {path}"),
-            (false, _) => format!("{verb} {path}: {outcome}"),
+            (true, Some(amount)) => format!("{done} {path} ({amount})"),
+            (true, None) => format!("{done} {path}"),
+            (false, _) => format!("tried to {verb} {path}: {outcome}"),
         };
         Description {
             target: Some(path),
@@ -88,44 +88,40 @@ impl Extractor for Write {
     }
 }
 
-/// What was done and how much of it.
-fn what(call: &Call<'_>) -> (&'static str, Option<String>) {
+/// What was to be done, what then was done, and how much of it.
+fn what(call: &Call<'_>) -> (&'static str, &'static str, Option<String>) {
     if call.is_named(&PATCHES) {
-        return ("patched", None);
+        return ("patch", "patched", None);
     }
     if call.plain.starts_with("delete") || call.plain.starts_with("remove") {
-        return ("deleted", None);
+        return ("delete", "deleted", None);
     }
-    if let Some(edits) = call
-        .argument(&["edits", "replacements", "changes"])
-        .and_then(|e| e.items)
-    {
-        return ("edited", Some(counted(edits, "edit", "edits")));
+    let edits = call.argument(&["edits", "replacements", "changes"]);
+    if let Some(edits) = edits.and_then(|e| e.items) {
+        return ("edit", "edited", Some(counted(edits, "edit", "edits")));
     }
     let lines = |names: &[&str]| call.argument(names).map(|a| a.lines);
+    let counted_lines = |n| counted(n, "line", "lines");
     let action = call.editor_action().unwrap_or(&call.plain);
     if action.starts_with("insert") || action.starts_with("append") {
         let added = lines(&NEW)
             .or_else(|| lines(&["inserttext"]))
             .or_else(|| lines(&CONTENT));
-        return (
-            "edited",
-            added.map(|n| format!("{} added", counted(n, "line", "lines"))),
-        );
+        return ("edit", "edited", added.map(|n| format!("{} added", counted_lines(n))));
     }
-    if let (Some(old), new) = (lines(&OLD), lines(&NEW)) {
-        let amount = format!("{} replaced by {}", counted(old, "line", "lines"), new.unwrap_or(0));
-        return ("edited", Some(amount));
+    if let Some(old) = lines(&OLD) {
+        let amount = format!("{} replaced by {}", counted_lines(old), lines(&NEW).unwrap_or(0));
+        return ("edit", "edited", Some(amount));
     }
     if action.starts_with("undo") {
-        return ("undid the last edit of", None);
+        return ("undo the last edit of", "undid the last edit of", None);
     }
-    let verb = if action.contains("edit") || action.contains("replace") || action.contains("update") {
-        "edited"
+    let amount = lines(&CONTENT).map(counted_lines);
+    if ["edit", "replace", "update"].iter().any(|word| action.contains(word)) {
+        ("edit", "edited", amount)
     } else {
-        "wrote"
-    };
-    (verb, lines(&CONTENT).map(|n| counted(n, "line", "lines")))
+        ("write", "wrote", amount)
+    }
 }
 
 /// The files that a patch names, in the two forms that agents use.

@@ -6,8 +6,11 @@ use turnfold_tokens::Encoding;
 
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
-        prop::collection::vec(prop_oneof![Just("word "), Just("\n"), Just("日本語"), Just("👩‍👩‍👧"), Just("x=1;")], 0..200)
-            .prop_map(|parts| parts.concat()),
+        prop::collection::vec(
+            prop_oneof![Just("word "), Just("\n"), Just("日本語"), Just("👩‍👩‍👧"), Just("x=1;")],
+            0..200
+        )
+        .prop_map(|parts| parts.concat()),
         "\\PC{0,120}",
         (1..400_usize).prop_map(|n| "=".repeat(n)),
         (1..400_usize).prop_map(|n| "a\n".repeat(n)),
@@ -50,7 +53,13 @@ fn most_of_the_room_is_used() {
     assert!((900..=1000).contains(&used), "{used}");
     assert!(got.text.starts_with("line 0: all is well here\nline 1"));
     assert!(got.text.ends_with("line 4999: all is well here\n"));
-    assert!(got.text.lines().all(|l| l.ends_with("here") || l == notice(got.removed_tokens)), "{}", got.text);
+    assert!(
+        got.text
+            .lines()
+            .all(|l| l.ends_with("here") || l == notice(got.removed_tokens)),
+        "{}",
+        got.text
+    );
 }
 
 #[test]
