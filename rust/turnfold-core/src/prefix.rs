@@ -122,18 +122,19 @@ fn head_part(before: &Transcript, after: &Transcript, section: Section, shared: 
 fn messages(before: &Transcript, after: &Transcript, shared: &mut Shared) -> Option<Difference> {
     let mut news = after.messages();
     for old in before.messages() {
-        let base = format!("messages[{}]", old.index);
-        let (old, index) = (old.bytes(), old.index);
-        let path = match news.next() {
-            Some(new) if same(old, new.bytes()) => {
-                shared.bytes += old.len();
-                shared.messages += 1;
-                continue;
-            }
+        let (index, old) = (old.index, old.bytes());
+        let new = news.next().map(|new| new.bytes());
+        if new.is_some_and(|new| same(old, new)) {
+            shared.bytes += old.len();
+            shared.messages += 1;
+            continue;
+        }
+        let base = format!("messages[{index}]");
+        let path = match new {
             Some(new) => {
-                let at = common_prefix(old, new.bytes());
+                let at = common_prefix(old, new);
                 shared.bytes += at;
-                path_at(base, old, new.bytes(), at)
+                path_at(base, old, new, at)
             }
             None => base,
         };

@@ -19,7 +19,7 @@ pub fn notice(removed_tokens: usize) -> String {
     let digits = removed_tokens.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (k, digit) in digits.chars().enumerate() {
-        if k > 0 && (digits.len() - k) % 3 == 0 {
+        if k > 0 && (digits.len() - k).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);

@@ -25,8 +25,8 @@ pub(super) mod class {
     pub(in super::super) const WIDE: u16 = 1 << 12;
 }
 
-/// The class of an ASCII byte; 0 ends a run.
-pub(super) fn class_of(byte: u8) -> u16 {
+/// The class of a byte; 0 ends a run, as do all bytes beyond ASCII.
+pub(super) const fn class_of(byte: u8) -> u16 {
     match byte {
         b'a'..=b'z' => class::LOWER,
         b'A'..=b'Z' => class::UPPER,
@@ -42,6 +42,17 @@ pub(super) fn class_of(byte: u8) -> u16 {
         _ => 0,
     }
 }
+
+/// `class_of` as a table: this is asked for every byte of a text.
+static CLASSES: [u16; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = class_of(byte as u8);
+        byte += 1;
+    }
+    table
+};
 
 /// Letters of scripts written without spaces (from U+0E00 on: Thai, Han, kana, ...) end a run, so that a path glued to
 /// such text is still found.
@@ -79,13 +90,27 @@ pub(super) fn scan(text: &str, sink: Sink<'_>) {
         }
         if end - at <= MAX_BYTES {
             phrase.step(text, at, end, sink);
-            let plain = classes == class::LOWER && bytes.get(end) != Some(&b'(');
-            if !plain {
+            let called = bytes.get(end) == Some(&b'(');
+            if called || !is_plain_word(bytes.get(at..end).unwrap_or_default(), classes) {
                 words::classify(&run(text, at, end, classes), sink);
             }
         }
         at = end;
     }
+}
+
+/// A word of prose: lower case but for its first letter, hyphens and closing punctuation allowed.
+fn is_plain_word(run: &[u8], classes: u16) -> bool {
+    const PROSE: u16 = class::LOWER | class::UPPER | class::DASH | class::DOT | class::COLON;
+    if classes & !PROSE != 0 {
+        return false;
+    }
+    let Some((_, rest)) = run.split_first() else {
+        return true;
+    };
+    let end = rest.iter().rposition(|b| !b".:-".contains(b)).map_or(0, |at| at + 1);
+    run.first().is_some_and(u8::is_ascii_alphabetic)
+        && rest.iter().take(end).all(|&b| b.is_ascii_lowercase() || b == b'-')
 }
 
 fn run(text: &str, start: usize, end: usize, classes: u16) -> Run<'_> {
@@ -103,7 +128,10 @@ fn run_at(text: &str, start: usize) -> (usize, u16) {
     let mut at = start;
     let mut classes = 0;
     while let Some(&byte) = bytes.get(at) {
-        let one = if byte == b'\\' {
+        let quick = CLASSES.get(usize::from(byte)).copied().unwrap_or(0);
+        let one = if quick != 0 {
+            quick
+        } else if byte == b'\\' {
             let run = bytes.get(start..at).unwrap_or_default();
             if goes_on_after_backslash(run, classes, bytes.get(at + 1).copied()) {
                 class::BACKSLASH
@@ -111,7 +139,7 @@ fn run_at(text: &str, start: usize) -> (usize, u16) {
                 0
             }
         } else if byte < 0x80 {
-            class_of(byte)
+            0
         } else {
             match text.get(at..).and_then(|rest| rest.chars().next()) {
                 Some(c) if class_of_wide(c) != 0 => {
@@ -223,6 +251,9 @@ struct ExitPhrase {
 impl ExitPhrase {
     fn step(&mut self, text: &str, start: usize, end: usize, sink: Sink<'_>) {
         let Some(run) = text.get(start..end) else { return };
+        if self.open.is_none() && !run.starts_with(['e', 'E']) {
+            return;
+        }
         let word = run.trim_end_matches([':', '.']);
         self.open = match self.open {
             _ if word.eq_ignore_ascii_case("exit") || word.eq_ignore_ascii_case("exited") => Some((start, false)),

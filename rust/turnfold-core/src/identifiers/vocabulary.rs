@@ -10,9 +10,9 @@ pub(super) const FILE_ENDINGS: &[&str] = &[
     "c",
     "cc",
     "cfg",
+    "cjs",
     "class",
     "cmake",
-    "cjs",
     "conf",
     "cpp",
     "cs",
@@ -305,8 +305,8 @@ pub(super) const ERRNO: &[&str] = &[
 /// Names of products and formats that are spelled like code or like ids.
 pub(super) const ORDINARY: &[&str] = &[
     "AirBnB",
-    "BitBucket",
     "Base64",
+    "BitBucket",
     "ChatGPT",
     "DeepMind",
     "DevOps",
@@ -344,8 +344,8 @@ pub(super) const ORDINARY: &[&str] = &[
 
 /// Upper-case words before `-<number>` that name a standard, not an issue.
 pub(super) const STANDARDS: &[&str] = &[
-    "AES", "COVID", "GPT", "HTTP", "IEC", "IEEE", "ISO", "MD", "PEP", "RFC", "RSA", "SHA", "TCP", "TLS", "USB", "UTF",
-    "UTC", "GMT", "WCAG", "CP",
+    "AES", "COVID", "CP", "GMT", "GPT", "HTTP", "IEC", "IEEE", "ISO", "MD", "PEP", "RFC", "RSA", "SHA", "TCP", "TLS",
+    "USB", "UTC", "UTF", "WCAG",
 ];
 
 /// Upper-case words before digits that are no id: `SHA256`, `UTF16`, `INT32`.
@@ -357,19 +357,42 @@ pub(super) const SIZED: &[&str] = &[
 pub(super) const ERROR_ENDINGS: &[&str] = &[
     "Error",
     "Exception",
-    "Warning",
-    "Panic",
     "Fault",
     "Interrupt",
+    "Panic",
     "Violation",
+    "Warning",
 ];
 
-/// Whether a sorted or short list holds `word` as it is spelled.
+/// Whether a list, which is sorted, holds `word` as it is spelled.
 pub(super) fn is_in(list: &[&str], word: &str) -> bool {
-    list.contains(&word)
+    list.binary_search(&word).is_ok()
 }
 
 /// Whether a lower-case list holds `word`, whatever its case.
 pub(super) fn is_in_any_case(list: &[&str], word: &str) -> bool {
-    list.iter().any(|known| known.eq_ignore_ascii_case(word))
+    word.len() <= 16 && is_in(list, &word.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [
+            FILE_ENDINGS,
+            FILE_NAMES,
+            DOT_FILES,
+            ROOTS,
+            MEDIA_TYPES,
+            DOMAINS,
+            ERRNO,
+            ORDINARY,
+            STANDARDS,
+            SIZED,
+        ] {
+            assert!(list.is_sorted(), "{list:?}");
+        }
+    }
 }

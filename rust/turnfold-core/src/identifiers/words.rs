@@ -341,7 +341,7 @@ fn is_ticket(text: &str) -> bool {
 /// `ISO-8601`, `UTF-8`, `SHA-256`.
 fn is_standard(text: &str) -> bool {
     text.split_once('-').is_some_and(|(name, number)| {
-        is_in_any_case(STANDARDS, name) && number.bytes().all(|b| b.is_ascii_digit() || b == b'-')
+        is_in(STANDARDS, &name.to_ascii_uppercase()) && number.bytes().all(|b| b.is_ascii_digit() || b == b'-')
     })
 }
 
