@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Encoding;
-use crate::scan::Pattern;
+use crate::scan::{Pattern, Pieces};
 use crate::special;
 use crate::tables::{KEY_BYTES, Tables, hash, key_at};
 use crate::thread_memory::{self, ThreadMemory};
@@ -92,8 +92,7 @@ impl Tokenizer {
         let mut ids = Vec::with_capacity(text.len() / 4);
         thread_memory::with(|memory| {
             let mut start = 0;
-            while start < text.len() {
-                let end = self.pattern.piece_end(text, start);
+            for end in self.piece_ends(text, start) {
                 let piece = text.get(start..end).unwrap_or_default();
                 match self.tables.rank(piece) {
                     Some(rank) => ids.push(rank),
@@ -129,22 +128,16 @@ impl Tokenizer {
     }
 
     /// The pre-tokens of a text from byte `start`, a pre-token edge, as their ends.
-    pub(crate) fn piece_ends(&self, text: &[u8], start: usize) -> impl Iterator<Item = usize> {
-        let mut at = start;
-        std::iter::from_fn(move || {
-            (at < text.len()).then(|| {
-                at = self.pattern.piece_end(text, at);
-                at
-            })
-        })
+    #[inline]
+    pub(crate) fn piece_ends<'t>(&self, text: &'t [u8], start: usize) -> Pieces<'t> {
+        Pieces::new(self.pattern, text, start)
     }
 
     fn count_pieces(&self, text: &[u8], limit: usize) -> Option<usize> {
         thread_memory::with(|memory| {
             let mut count = 0;
             let mut start = 0;
-            while start < text.len() {
-                let end = self.pattern.piece_end(text, start);
+            for end in self.piece_ends(text, start) {
                 count += self.count_piece(text, start, end, memory);
                 if count > limit {
                     return None;
