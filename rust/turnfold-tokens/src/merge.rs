@@ -18,13 +18,9 @@ use std::collections::BinaryHeap;
 
 use crate::tables::{NO_RANK, Tables};
 
-/// Pieces up to this many bytes are merged on the stack.
-const SMALL: usize = 32;
-/// The first width tried for the windows of a long piece, in bytes.
-const WINDOW: usize = 96;
-/// The width up to which windows are merged on the stack.
-const STACK: usize = 128;
-/// The width from which a window is merged with a heap.
+/// The most bytes that are merged on the stack, and the first width tried for the windows of a long piece.
+const STACK: usize = 64;
+/// The width from which a window is merged with a heap, in bytes.
 const HEAP: usize = 1024;
 
 /// Memory that merging uses again from call to call.
@@ -32,13 +28,18 @@ const HEAP: usize = 1024;
 pub(crate) struct Scratch {
     tokens: Vec<u32>,
     ranks: Vec<u32>,
+    /// The tokens of the window before, not handed out yet.
+    pending: Vec<u32>,
 }
 
 impl Tables {
     /// How many tokens the piece is. The piece must not be a token itself (a token is one, however it merges).
     pub(crate) fn count_merged(&self, piece: &[u8], scratch: &mut Scratch) -> usize {
-        if piece.len() <= SMALL {
-            return self.merge_on_stack::<SMALL>(piece).1;
+        match piece.len() {
+            0..=16 => return self.merge_on_stack::<16>(piece).len(),
+            17..=32 => return self.merge_on_stack::<32>(piece).len(),
+            33..=STACK => return self.merge_on_stack::<STACK>(piece).len(),
+            _ => {}
         }
         let mut count = 0;
         self.merge_long(piece, scratch, &mut |step| match step {
@@ -50,9 +51,8 @@ impl Tables {
 
     /// Appends the tokens of the piece. The piece must not be a token itself.
     pub(crate) fn encode_merged(&self, piece: &[u8], scratch: &mut Scratch, out: &mut Vec<u32>) {
-        if piece.len() <= SMALL {
-            let (tokens, count) = self.merge_on_stack::<SMALL>(piece);
-            out.extend(tokens.iter().take(count));
+        if piece.len() <= STACK {
+            out.extend(self.merge_on_stack::<STACK>(piece).tokens());
             return;
         }
         let start = out.len();
@@ -62,54 +62,70 @@ impl Tables {
         });
     }
 
-    /// Merges at most `N` bytes: the tokens and how many of them count. Cost: the square of the length, tiny constant.
+    /// Merges at most `N` bytes, `N` a power of two up to 64. Cost: the square of `N`, by a tiny constant.
     #[inline]
-    fn merge_on_stack<const N: usize>(&self, piece: &[u8]) -> ([u32; N], usize) {
+    fn merge_on_stack<const N: usize>(&self, piece: &[u8]) -> Merged<N> {
+        // One number a pair: its rank above its place, so that the least is the leftmost of lowest rank.
+        const PLACE_BITS: u32 = 6;
+        const NO_PAIR: i32 = i32::MAX;
+        let key = |rank: u32, place: usize| {
+            if rank == NO_RANK {
+                NO_PAIR
+            } else {
+                (rank << PLACE_BITS | place as u32).cast_signed()
+            }
+        };
+
+        let length = piece.len().min(N);
         let mut tokens = [0; N];
-        let mut ranks = [NO_RANK; N];
-        let mut length = piece.len().min(N);
+        let mut pairs = [NO_PAIR; N];
         for (token, byte) in tokens.iter_mut().zip(piece) {
             *token = self.byte_ranks[usize::from(*byte)];
         }
-        for (rank, pair) in ranks.iter_mut().zip(piece.windows(2)) {
-            *rank = self.merges.byte_rank(pair[0], pair[1]);
+        for ((pair, bytes), place) in pairs.iter_mut().zip(piece.windows(2)).zip(0..) {
+            *pair = key(self.merges.byte_rank(bytes[0], bytes[1]), place);
         }
+        let mut alive = if length == 64 { u64::MAX } else { (1 << length) - 1 };
         loop {
-            let mut best = NO_RANK;
-            let mut at = 0;
-            for (place, rank) in ranks.iter().enumerate().take(length.saturating_sub(1)) {
-                if *rank < best {
-                    best = *rank;
-                    at = place;
-                }
+            let least = pairs.iter().fold(NO_PAIR, |least, pair| least.min(*pair));
+            if least == NO_PAIR {
+                return Merged { tokens, alive };
             }
-            if best == NO_RANK {
-                return (tokens, length);
-            }
-            tokens[at] = best;
-            tokens.copy_within(at + 2..length, at + 1);
-            ranks.copy_within(at + 2..length, at + 1);
-            length -= 1;
-            ranks[length - 1] = NO_RANK;
-            if at + 1 < length {
-                ranks[at] = self.merges.rank(best, tokens[at + 1]);
-            }
-            if at > 0 {
-                ranks[at - 1] = self.merges.rank(tokens[at - 1], best);
+            let least = least.cast_unsigned();
+            let (rank, left) = (least >> PLACE_BITS, least as usize & (N - 1));
+            let above = u64::MAX << left << 1;
+            let right = (alive & above).trailing_zeros() as usize & (N - 1);
+            alive &= !(1 << right);
+            tokens[left] = rank;
+            pairs[right] = NO_PAIR;
+            let after = alive & above;
+            pairs[left] = if after == 0 {
+                NO_PAIR
+            } else {
+                key(
+                    self.merges
+                        .rank(rank, tokens[after.trailing_zeros() as usize & (N - 1)]),
+                    left,
+                )
+            };
+            let before = alive & ((1 << left) - 1);
+            if before != 0 {
+                let previous = 63 - before.leading_zeros() as usize;
+                pairs[previous & (N - 1)] = key(self.merges.rank(tokens[previous & (N - 1)], rank), previous);
             }
         }
     }
 
     /// Merges a piece of any length, in order, in steps. Cost: linear but for pieces built against the windows.
     fn merge_long(&self, piece: &[u8], scratch: &mut Scratch, emit: &mut impl FnMut(Step<'_>)) {
-        let mut width = WINDOW;
+        let mut width = STACK;
         while !self.merge_in_windows(piece, width, scratch, emit) {
             emit(Step::Restart);
             width *= 4;
         }
     }
 
-    /// Merges by windows of at least `width` bytes; `false` if two of them disagreed, so that wider ones are needed.
+    /// Merges by windows of at least `width` bytes; `false` if they come to no agreement and must be wider.
     fn merge_in_windows(
         &self,
         piece: &[u8],
@@ -117,56 +133,70 @@ impl Tables {
         scratch: &mut Scratch,
         emit: &mut impl FnMut(Step<'_>),
     ) -> bool {
-        let mut start = 0;
-        let mut carried: Option<u32> = None;
+        scratch.pending.clear();
+        // The window whose tokens are pending: where it starts and the token it shares with the one before it.
+        let (mut pending_start, mut pending_shared) = (0, None);
+        let (mut start, mut shared): (usize, Option<u32>) = (0, None);
         loop {
             let rest = piece.get(start..).unwrap_or_default();
             let window = rest.get(..width).unwrap_or(rest);
             self.merge_window(window, scratch);
-            let tokens = scratch.tokens.as_slice();
-            if carried.is_some() && tokens.first().copied() != carried {
-                return false;
+            if shared.is_some() && scratch.tokens.first().copied() != shared {
+                // The window before ended in what looked otherwise from here: take it again, wider.
+                if start == pending_start {
+                    return false;
+                }
+                scratch.pending.clear();
+                (start, shared) = (pending_start, pending_shared);
+                width *= 2;
+                continue;
             }
-            let known = usize::from(carried.is_some());
+            emit(Step::Tokens(&scratch.pending));
+            let tokens = scratch.tokens.get(usize::from(shared.is_some())..).unwrap_or_default();
             if window.len() == rest.len() {
-                emit(Step::Tokens(tokens.get(known..).unwrap_or_default()));
+                emit(Step::Tokens(tokens));
                 return true;
             }
             // What lies near the window's end was merged without knowing what follows.
             let trusted = window.len() - window.len() / 4;
-            let mut end = 0;
-            let mut keep = 0_usize;
+            let mut end = shared.map_or(0, |token| self.width(token));
+            let mut kept = 0;
             for token in tokens {
-                let next = end + self.vocabulary.token(*token).map_or(1, <[u8]>::len);
-                if next > trusted {
+                if end + self.width(*token) > trusted {
                     break;
                 }
-                end = next;
-                keep += 1;
+                end += self.width(*token);
+                kept += 1;
             }
-            let Some(last) = keep.checked_sub(1).filter(|last| *last > 0) else {
+            scratch.pending.clear();
+            scratch.pending.extend(tokens.iter().take(kept));
+            let last = scratch.pending.last().copied();
+            let next = last.map_or(start, |token| start + end - self.width(token));
+            if next == start {
+                // Nothing new: the next, wider window hands these tokens out.
+                scratch.pending.clear();
                 width *= 2;
                 continue;
-            };
-            emit(Step::Tokens(tokens.get(known..=last).unwrap_or_default()));
-            carried = tokens.get(last).copied();
-            let advance = end
-                - carried
-                    .and_then(|token| self.vocabulary.token(token))
-                    .map_or(0, <[u8]>::len);
-            start += advance;
-            if advance < width / 2 && width < HEAP / 2 {
+            }
+            if next - start < width / 2 && width < HEAP / 2 {
                 width *= 2;
             }
+            (pending_start, pending_shared) = (start, shared);
+            (start, shared) = (next, last);
         }
+    }
+
+    /// How many bytes a token has.
+    #[inline]
+    fn width(&self, token: u32) -> usize {
+        self.vocabulary.token(token).map_or(1, <[u8]>::len)
     }
 
     /// Merges a window into `scratch.tokens`.
     fn merge_window(&self, window: &[u8], scratch: &mut Scratch) {
         if window.len() <= STACK {
-            let (tokens, count) = self.merge_on_stack::<STACK>(window);
             scratch.tokens.clear();
-            scratch.tokens.extend(tokens.iter().take(count));
+            scratch.tokens.extend(self.merge_on_stack::<STACK>(window).tokens());
         } else if window.len() < HEAP {
             self.merge_in_passes(window, scratch);
         } else {
@@ -190,7 +220,7 @@ impl Tables {
     /// token outranks its parts. Few passes on monotonous text.
     fn merge_in_passes(&self, window: &[u8], scratch: &mut Scratch) {
         self.start(window, scratch);
-        let Scratch { tokens, ranks } = scratch;
+        let Scratch { tokens, ranks, .. } = scratch;
         loop {
             let best = ranks.iter().copied().min().unwrap_or(NO_RANK);
             if best == NO_RANK {
@@ -228,7 +258,7 @@ impl Tables {
     /// Cost: n log n, whatever the bytes.
     fn merge_with_heap(&self, window: &[u8], scratch: &mut Scratch) {
         self.start(window, scratch);
-        let Scratch { tokens, ranks } = scratch;
+        let Scratch { tokens, ranks, .. } = scratch;
         let length = tokens.len();
         let mut before: Vec<u32> = (0..length as u32).map(|place| place.wrapping_sub(1)).collect();
         let mut after: Vec<u32> = (1..=length as u32).collect();
@@ -263,6 +293,25 @@ impl Tables {
             }
         }
         tokens.retain(|token| *token != NO_RANK);
+    }
+}
+
+/// The tokens of a short piece: those of the places that are alive.
+struct Merged<const N: usize> {
+    tokens: [u32; N],
+    alive: u64,
+}
+
+impl<const N: usize> Merged<N> {
+    fn len(&self) -> usize {
+        self.alive.count_ones() as usize
+    }
+
+    fn tokens(&self) -> impl Iterator<Item = u32> {
+        let places = self.tokens.iter().zip(0_u32..);
+        places
+            .filter(|(_, place)| self.alive >> place & 1 == 1)
+            .map(|(token, _)| *token)
     }
 }
 

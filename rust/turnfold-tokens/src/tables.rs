@@ -39,6 +39,12 @@ pub(crate) fn key_at(text: &[u8], start: usize, end: usize) -> Key {
     key_of(bytes, end - start)
 }
 
+/// The length of the piece of a key, in bytes.
+#[inline]
+pub(crate) fn length_of(key: Key) -> usize {
+    (key >> 120) as usize & 15
+}
+
 /// A well-mixed 64-bit hash of a key.
 #[inline]
 pub(crate) fn hash(key: Key) -> u64 {
@@ -49,7 +55,7 @@ pub(crate) fn hash(key: Key) -> u64 {
 }
 
 /// A hash of bytes of any length.
-fn hash_bytes(bytes: &[u8]) -> u64 {
+pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(KEY_BYTES).fold(bytes.len() as u64, |state, chunk| {
         (state ^ hash(key_at(chunk, 0, chunk.len())))
             .wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -119,6 +125,15 @@ impl ShortTokens {
             at = (at + 1) & (self.buckets.len() - 1);
         }
         None
+    }
+
+    /// A bit of where [`ShortTokens::contains`] would look. Asking for many pieces before looking any up lets the
+    /// processor fetch all the places at once.
+    #[inline]
+    pub(crate) fn touch(&self, hash: u64) -> u64 {
+        self.buckets
+            .get((hash >> self.shift) as usize)
+            .map_or(0, |bucket| bucket.0[0] as u64)
     }
 
     /// Whether the piece is a token. `hash` is the key's.

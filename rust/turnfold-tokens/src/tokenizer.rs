@@ -3,10 +3,11 @@
 use std::fmt;
 
 use crate::Encoding;
+use crate::merge::Scratch;
 use crate::scan::{Pattern, Pieces};
 use crate::special;
-use crate::tables::{KEY_BYTES, Tables, hash, key_at};
-use crate::thread_memory::{self, ThreadMemory};
+use crate::tables::{KEY_BYTES, Key, Tables, hash, key_at, length_of};
+use crate::thread_memory::{self, Seen, ThreadMemory};
 use crate::vocabulary::LONGEST_TOKEN;
 
 /// An id that [`Tokenizer::decode`] does not know.
@@ -137,34 +138,91 @@ impl Tokenizer {
         thread_memory::with(|memory| {
             let mut count = 0;
             let mut start = 0;
+            let mut unseen = [Unseen::default(); BATCH];
+            let mut waiting = 0;
             for end in self.piece_ends(text, start) {
-                count += self.count_piece(text, start, end, memory);
+                let (seen, scratch) = memory.seen(self.encoding);
+                if end - start > KEY_BYTES {
+                    count += self.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
+                } else {
+                    let key = key_at(text, start, end);
+                    let hash = hash(key);
+                    let known = seen.recent(key, hash);
+                    count += known;
+                    // Written always, kept only if unseen: whether a piece was seen is no branch to guess at.
+                    unseen[waiting % BATCH] = Unseen { key, hash, end };
+                    waiting += usize::from(known == 0);
+                    if waiting == BATCH {
+                        count += self.count_unseen(&unseen, text, seen, scratch);
+                        waiting = 0;
+                    }
+                }
                 if count > limit {
                     return None;
                 }
                 start = end;
             }
-            Some(count)
+            let (seen, scratch) = memory.seen(self.encoding);
+            count += self.count_unseen(unseen.get(..waiting).unwrap_or_default(), text, seen, scratch);
+            (count <= limit).then_some(count)
+        })
+    }
+
+    /// How many tokens the pieces are together.
+    #[inline(never)]
+    fn count_unseen(&self, unseen: &[Unseen], text: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
+        let touched = unseen
+            .iter()
+            .fold(0, |touched, piece| touched ^ self.tables.short.touch(piece.hash));
+        std::hint::black_box(touched);
+        unseen
+            .iter()
+            .map(|piece| self.count_short(piece, text, seen, scratch))
+            .sum()
+    }
+
+    fn count_short(&self, piece: &Unseen, text: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
+        let Unseen { key, hash, end } = *piece;
+        let count = if self.tables.short.contains(key, hash) {
+            1
+        } else {
+            let bytes = text.get(end - length_of(key)..end).unwrap_or_default();
+            seen.merged(key, hash, || self.tables.count_merged(bytes, scratch))
+        };
+        seen.remember(key, hash, count);
+        count
+    }
+
+    fn count_long(&self, piece: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
+        seen.long(piece, || match self.tables.rank(piece) {
+            Some(_) => 1,
+            None => self.tables.count_merged(piece, scratch),
         })
     }
 
     /// How many tokens the pre-token `text[start..end]` is.
     #[inline]
     pub(crate) fn count_piece(&self, text: &[u8], start: usize, end: usize, memory: &mut ThreadMemory) -> usize {
+        let (seen, scratch) = memory.seen(self.encoding);
         if end - start > KEY_BYTES {
-            let piece = text.get(start..end).unwrap_or_default();
-            return match self.tables.rank(piece) {
-                Some(_) => 1,
-                None => self.tables.count_merged(piece, &mut memory.scratch),
-            };
+            return self.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
         }
         let key = key_at(text, start, end);
         let hash = hash(key);
-        if self.tables.short.contains(key, hash) {
-            return 1;
+        match seen.recent(key, hash) {
+            0 => self.count_short(&Unseen { key, hash, end }, text, seen, scratch),
+            count => count,
         }
-        let ThreadMemory { seen, scratch } = memory;
-        let piece = text.get(start..end).unwrap_or_default();
-        seen.count(self.encoding, key, hash, || self.tables.count_merged(piece, scratch))
     }
+}
+
+/// How many unseen pieces are looked up together.
+const BATCH: usize = 32;
+
+/// A short piece that waits to be looked up: its key, the hash of that and its end in the text.
+#[derive(Clone, Copy, Default)]
+struct Unseen {
+    key: Key,
+    hash: u64,
+    end: usize,
 }

@@ -60,14 +60,13 @@ impl<'t> Pieces<'t> {
             && (first | second) < 0x80
         {
             let mut copy = [0; ascii::BLOCK];
-            let (block, length) = match rest.first_chunk() {
-                Some(block) => (block, ascii::BLOCK),
-                None => {
-                    for (to, from) in copy.iter_mut().zip(rest) {
-                        *to = *from;
-                    }
-                    (&copy, rest.len())
+            let (block, length) = if let Some(block) = rest.first_chunk() {
+                (block, ascii::BLOCK)
+            } else {
+                for (to, from) in copy.iter_mut().zip(rest) {
+                    *to = *from;
                 }
+                (&copy, rest.len())
             };
             self.block = self.at;
             self.ends = ascii::starts(self.pattern, block, length) & !1;
