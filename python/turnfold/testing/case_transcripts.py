@@ -21,6 +21,20 @@ from turnfold.testing.case_files import (
 from turnfold.testing.case_shapes import Expect, ForParams, Outputs, Pairs, Params, Placed, Snap, TranscriptInput
 from turnfold.transcript import Transcript
 
+PAIRING = frozenset(
+    {
+        "valid_splits",
+        "forbidden_splits",
+        "snap",
+        "pairs",
+        "outputs",
+        "input_violates",
+        "chosen_split",
+        "for_params",
+    }
+)
+"""The expectations that `pairing_and_splits` checks."""
+
 
 def pairing_and_splits(case: CaseFile, source: TranscriptInput, expect: Expect, used: set[str]) -> Mismatches:
     """The expectations on pairs, split points and finished transcripts; adds the parameters it uses to `used`."""
