@@ -128,7 +128,9 @@ class Workshop:
         return "\n".join(f"{len(self.text(n).encode()):>7}  {n}" for n in names)
 
     def _diff(self, path: str, before: str, after: str) -> str:
-        lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", n=2, lineterm="")
+        lines = difflib.unified_diff(
+            before.splitlines(), after.splitlines(), f"a/{path}", f"b/{path}", n=2, lineterm=""
+        )
         return "\n".join(lines)
 
     def _run(self, command: str) -> str:
@@ -140,7 +142,12 @@ class Workshop:
             cwd=self.root,
             capture_output=True,
             text=True,
-            env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8", "LC_ALL": "C.UTF-8"},
+            env={
+                "PATH": "/usr/bin:/bin",
+                "PYTHONDONTWRITEBYTECODE": "1",
+                "PYTHONIOENCODING": "utf-8",
+                "LC_ALL": "C.UTF-8",
+            },
         )
         output = (done.stdout + done.stderr).replace(str(self.root), f"/home/user/{self.project}")
         output = re.sub(r"Ran (\d+) tests? in [\d.]+s", r"Ran \1 tests in 0.011s", output)
@@ -157,10 +164,18 @@ class Workshop:
 
 
 TOOLS = {
-    "read_file": ("Read a text file, with line numbers.", {"path": "string", "first_line": "integer", "last_line": "integer"}, ["path"]),
+    "read_file": (
+        "Read a text file, with line numbers.",
+        {"path": "string", "first_line": "integer", "last_line": "integer"},
+        ["path"],
+    ),
     "run_command": ("Run a shell command in the project's folder.", {"command": "string"}, ["command"]),
     "search": ("Search files for a regular expression.", {"pattern": "string", "path": "string"}, ["pattern"]),
-    "edit_file": ("Replace text that stands once in a file.", {"path": "string", "old_text": "string", "new_text": "string"}, ["path", "old_text", "new_text"]),
+    "edit_file": (
+        "Replace text that stands once in a file.",
+        {"path": "string", "old_text": "string", "new_text": "string"},
+        ["path", "old_text", "new_text"],
+    ),
     "write_file": ("Write a whole file.", {"path": "string", "content": "string"}, ["path", "content"]),
     "list_files": ("List files with their sizes.", {"path": "string"}, []),
 }
@@ -223,7 +238,11 @@ def openai_messages(played: Session, *, prefix: str = "call_", restart: bool = F
         ids = make(len(calls))
         if calls:
             message["tool_calls"] = [
-                {"id": i, "type": "function", "function": {"name": c.tool, "arguments": json.dumps(c.arguments, ensure_ascii=False)}}
+                {
+                    "id": i,
+                    "type": "function",
+                    "function": {"name": c.tool, "arguments": json.dumps(c.arguments, ensure_ascii=False)},
+                }
                 for i, (c, _) in zip(ids, calls, strict=True)
             ]
         messages.append(message)
@@ -272,10 +291,18 @@ def anthropic_messages(played: Session, *, prefix: str = "toolu_01", errors: boo
         if text:
             content.append({"type": "text", "text": text})
         ids = make(len(calls))
-        content.extend({"type": "tool_use", "id": i, "name": c.tool, "input": c.arguments} for i, (c, _) in zip(ids, calls, strict=True))
+        content.extend(
+            {"type": "tool_use", "id": i, "name": c.tool, "input": c.arguments}
+            for i, (c, _) in zip(ids, calls, strict=True)
+        )
         messages.append({"role": "assistant", "content": content})
         if calls:
-            messages.append({"role": "user", "content": [_anthropic_result(i, r, errors) for i, (_, r) in zip(ids, calls, strict=True)]})
+            messages.append(
+                {
+                    "role": "user",
+                    "content": [_anthropic_result(i, r, errors) for i, (_, r) in zip(ids, calls, strict=True)],
+                }
+            )
     return messages
 
 

@@ -42,7 +42,7 @@ PRESETS: Mapping[str, Callable[..., Policy]] = MappingProxyType({"token_threshol
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     add_paths(parser)
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="folder, file or - for stdout")
     add_policy(parser)
@@ -50,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def add_policy(parser: argparse.ArgumentParser) -> None:
-    """The options that make a policy."""
+    """Add the options that make a policy."""
     parser.add_argument(
         "--preset", choices=sorted(PRESETS), default="token_threshold", metavar="NAME", help="token_threshold (default)"
     )
@@ -60,7 +60,7 @@ def add_policy(parser: argparse.ArgumentParser) -> None:
 
 
 def policy_of(options: argparse.Namespace) -> Policy:
-    """The policy that the options describe; options that are not given have the preset's default."""
+    """Return the policy that the options describe; options that are not given have the preset's default."""
     preset = PRESETS[options.preset]
     known = inspect.signature(preset).parameters
     given: dict[str, int] = {}
@@ -92,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def inputs_of(paths: list[str], out: str) -> tuple[list[InputFile], list[Fault]]:
-    """The files to compact, without those that already lie under OUT, and what could not be found."""
+    """Return the files to compact, without those that already lie under OUT, and what could not be found."""
     folder = None if out == "-" or out_is_file(out, paths) else Path(out)
     files: list[InputFile] = []
     faults: list[Fault] = []
@@ -105,7 +105,7 @@ def inputs_of(paths: list[str], out: str) -> tuple[list[InputFile], list[Fault]]
 
 
 def _printer(options: argparse.Namespace) -> Callable[[CompactRecord, Fault | None], None]:
-    """What shows each record: JSON or a row on stdout, or a line on stderr where stdout has the transcripts."""
+    """Return what shows each record: JSON or a row on stdout, or a line on stderr where stdout has the transcripts."""
     table = table_of_records()
 
     def show(record: CompactRecord, fault: Fault | None) -> None:
@@ -136,7 +136,7 @@ def _change(record: CompactRecord) -> str:
 
 
 def table_of_records() -> Table:
-    """The table for people."""
+    """Return the table for people."""
     return Table(
         (
             Column("transcript", 0),
@@ -149,7 +149,7 @@ def table_of_records() -> Table:
 
 
 def row_of(record: CompactRecord) -> tuple[str, ...]:
-    """A record as a row of that table."""
+    """Return a record as a row of that table."""
     messages, tokens = record.messages, record.tokens
     return (
         place(record),

@@ -127,7 +127,7 @@ def _again(first: Document | Fault | None, rest: Iterator[Document | Fault]) -> 
 
 
 def failed_record(fault: Fault) -> CompactRecord:
-    """The record of a transcript or file that could not be used."""
+    """Return the record of a transcript or file that could not be used."""
     return CompactRecord(
         path=fault.path,
         index=fault.index,
@@ -144,7 +144,7 @@ def failed_record(fault: Fault) -> CompactRecord:
 def _compact(
     document: Document, target: Target, instructions: Instructions
 ) -> tuple[CompactRecord, Fault | None, bytes | None]:
-    """The record, and the bytes to write: the input's own for a skipped transcript, None for a failed one."""
+    """Return the record, and the bytes to write: the input's own for a skipped transcript, None for a failed one."""
     started = perf_counter()
     try:
         transcript = Transcript.from_json(document.data, format=instructions.format)
@@ -180,9 +180,7 @@ def _skipped(document: Document, transcript: Transcript, target: Target, skip: S
     )
 
 
-def _compacted(
-    document: Document, transcript: Transcript, target: Target, result: CompactionResult
-) -> CompactRecord:
+def _compacted(document: Document, transcript: Transcript, target: Target, result: CompactionResult) -> CompactRecord:
     kept, lost = len(result.identifiers.kept), len(result.identifiers.lost)
     return CompactRecord(
         path=document.file.shown,

@@ -45,7 +45,7 @@ class CountRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     add_paths(parser)
     add_encoding(parser)
     parser.add_argument("--by-message", action="store_true", help="add one entry a message")

@@ -23,7 +23,7 @@ exit status: 0 every transcript was compacted or skipped; 1 one failed; 2 the co
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     parser.add_argument("folder", metavar="FOLDER", nargs="?", default="samples", help="default: samples")
     parser.add_argument("-o", "--output", metavar="OUT", default="demo-output", help="default: demo-output")
     add_policy(parser)

@@ -40,7 +40,9 @@ class Table:
     def __init__(self, columns: Sequence[Column], *, rule: bool = False) -> None:
         width = shutil.get_terminal_size((120, 24)).columns
         fixed = sum(c.width for c in columns) + 2 * (len(columns) - 1)
-        self._columns = tuple(c if c.width else msgspec.structs.replace(c, width=max(16, width - fixed)) for c in columns)
+        self._columns = tuple(
+            c if c.width else msgspec.structs.replace(c, width=max(16, width - fixed)) for c in columns
+        )
         self._styled = sys.stdout.isatty() and importlib.util.find_spec("rich") is not None
         self._rule = rule
         self._started = False
@@ -67,17 +69,17 @@ class Table:
         if not self._styled or not style:
             write_text(line)
             return
-        from rich.console import Console
-        from rich.text import Text
+        from rich.console import Console  # noqa: PLC0415 - an extra: only there when it is installed
+        from rich.text import Text  # noqa: PLC0415
 
         Console(soft_wrap=True, highlight=False).print(Text(line, style=style))
 
 
 def shorten(text: str, width: int) -> str:
-    """The text in at most `width` characters; a longer one loses its start, as the end of a path says more."""
+    """Return the text in at most `width` characters; a longer one loses its start, as the end of a path says more."""
     return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
 
 
 def number(value: int) -> str:
-    """An integer with thousands separated."""
+    """Return an integer with thousands separated."""
     return f"{value:,}"

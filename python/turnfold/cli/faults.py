@@ -40,7 +40,7 @@ class Fault(msgspec.Struct, frozen=True):
     advice: str
 
     def line(self) -> str:
-        """The fault as one line."""
+        """Return the fault as one line."""
         place = self.path if self.index is None else f"{self.path}[{self.index}]"
         return printable(f"turnfold: {place}: {self.text.rstrip('.')}; {self.advice}")
 
@@ -69,12 +69,12 @@ def complain(line: str) -> None:
 
 
 def printable(text: str) -> str:
-    """The text with everything that could move a terminal's cursor or split the line written as an escape."""
+    """Return the text with everything that could move a terminal's cursor or split the line written as an escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "replace").decode("ascii") for c in text)
 
 
 def fault_of_error(path: str, index: int | None, error: TurnfoldError, data: bytes) -> Fault:
-    """The fault for an error that the library raised on `data`."""
+    """Return the fault for an error that the library raised on `data`."""
     advice = _ADVICE.get(error.code, "see the message")
     if isinstance(error, ReadError) and is_list_of_transcripts(data):
         advice = _LIST_ADVICE
@@ -82,7 +82,7 @@ def fault_of_error(path: str, index: int | None, error: TurnfoldError, data: byt
 
 
 def fault_of_os_error(path: str, index: int | None, error: OSError) -> Fault:
-    """The fault for a file that the system would not read or write."""
+    """Return the fault for a file that the system would not read or write."""
     text = error.strerror or str(error) or type(error).__name__
     return Fault(path, index, "io_error", text, "check the path and its permissions")
 

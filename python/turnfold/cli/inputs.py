@@ -47,7 +47,7 @@ class Document(msgspec.Struct, frozen=True):
 
 
 def find_inputs(arguments: Sequence[str], leave_out: Path | None = None) -> Iterator[InputFile | Fault]:
-    """The files behind the command's PATH arguments, in order; folders are walked in name order.
+    """Find the files behind the command's PATH arguments, in order; folders are walked in name order.
 
     Hidden files are passed over, and so is everything under the folder `leave_out`.
     """
@@ -74,9 +74,7 @@ def _walk(folder: Path, leave_out: Path | None) -> Iterator[InputFile | Fault]:
     found = 0
     for where, folders, names in os.walk(folder, onerror=problems.append):
         here = Path(where)
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and (here / name).resolve() != skipped
-        )
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and (here / name).resolve() != skipped)
         for name in sorted(names):
             path = here / name
             if not name.startswith(".") and name.lower().endswith(SUFFIXES) and path.is_file():
@@ -91,7 +89,7 @@ def _walk(folder: Path, leave_out: Path | None) -> Iterator[InputFile | Fault]:
 
 
 def show(path: str) -> str:
-    """A path as text that can be printed and encoded, even where the file name is not UTF-8."""
+    """Return a path as text that can be printed and encoded, even where the file name is not UTF-8."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
@@ -105,7 +103,7 @@ def read_documents(files: Iterable[InputFile | Fault]) -> Iterator[Document | Fa
 
 
 def read_file(file: InputFile) -> Iterator[Document | Fault]:
-    """The transcripts of one file; blank lines come too. A read error ends the file with a fault."""
+    """Read the transcripts of one file; blank lines come too. A read error ends the file with a fault."""
     index = 0
     try:
         with _open(file) as stream:
@@ -133,7 +131,7 @@ def _open(file: InputFile) -> Iterator[IO[bytes]]:
 
 
 def named_layout(name: str) -> Layout | None:
-    """What the file's name says of its layout; None where it says nothing."""
+    """Say what the file's name says of its layout; None where it says nothing."""
     stem = name.lower().removesuffix(".gz")
     if stem.endswith(".jsonl"):
         return "jsonl"
@@ -164,7 +162,7 @@ def _lines(file: InputFile, lines: Iterable[bytes], start: int) -> Iterator[Docu
 
 
 def _looks_like_lines(lines: Iterator[bytes], head: list[bytes]) -> bool:
-    """Reads up to the second line that is not blank into `head` and tells JSON lines from one JSON text.
+    """Read up to the second line that is not blank into `head` and tell JSON lines from one JSON text.
 
     In one JSON text a bracket that opens can only follow `,`, `:` or another opening bracket; so a second line that
     starts with one after a line that ends otherwise begins a text of its own.

@@ -28,7 +28,7 @@ class Target(msgspec.Struct, frozen=True):
         return "-" if self.path is None else show(str(self.path))
 
     def named_for(self, layout: Layout) -> "Target":
-        """The target with the suffix that stdin had no name to give."""
+        """Return the target with the suffix that stdin had no name to give."""
         if self.path is None or self.file.path is not None or self.path.suffix:
             return self
         return Target(self.file, self.path.with_suffix(f".{layout}"))

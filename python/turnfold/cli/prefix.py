@@ -49,7 +49,7 @@ class PrefixRecord(msgspec.Struct, frozen=True):
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     parser.add_argument("before", metavar="A", help="the earlier request: file, folder or - for stdin")
     parser.add_argument("after", metavar="B", help="the later request")
     add_common(parser)

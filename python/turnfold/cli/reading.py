@@ -17,19 +17,21 @@ apart by their first two lines."""
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
-    """The options that every command has."""
+    """Add the options that every command has."""
     parser.add_argument("paths", metavar="PATH", nargs="+", help="file, folder or - for stdin")
     add_common(parser)
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """`--format` and `--json`."""
-    parser.add_argument("--format", metavar="NAME", help="wire format (openai.chat, anthropic.messages); default: detect")
+    parser.add_argument(
+        "--format", metavar="NAME", help="wire format (openai.chat, anthropic.messages); default: detect"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a transcript on stdout, one a line")
 
 
 def add_encoding(parser: argparse.ArgumentParser) -> None:
-    """`--encoding` and `--model`."""
+    """Add `--encoding` and `--model`."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--encoding", metavar="NAME", help="o200k_base, cl100k_base or o200k_harmony; default: that of the model"

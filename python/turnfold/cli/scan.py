@@ -37,7 +37,7 @@ class ScanRecord(msgspec.Struct, frozen=True):
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     add_paths(parser)
 
 

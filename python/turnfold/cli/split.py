@@ -46,7 +46,7 @@ class SplitRecord(msgspec.Struct, frozen=True):
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """The command's options."""
+    """Add the command's options."""
     add_paths(parser)
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--keep-messages", metavar="K", type=whole_number, help="keep the last K messages")
@@ -56,7 +56,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def whole_number(text: str) -> int:
-    """An option's value that counts something."""
+    """Read an option's value that counts something."""
     value = int(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"{value} is negative")

@@ -16,7 +16,7 @@ from turnfold.planning.fill import openings
 from turnfold.planning.request import summary_request
 from turnfold.presets import token_threshold
 from turnfold.summarizers.rules import Rules
-from turnfold.testing.case_files import CaseFault, CaseFile, Mismatch, Mismatches, brief, differs, given, holds, shaped
+from turnfold.testing.case_files import CaseError, CaseFile, Mismatch, Mismatches, brief, differs, given, holds, shaped
 from turnfold.testing.case_shapes import Each, Expect, Params, Result, ScriptedReply, TranscriptInput
 from turnfold.testing.case_texts import ENCODINGS, check_relations
 from turnfold.testing.case_transcripts import PAIRING, pairing_and_splits, read, scan_options
@@ -32,26 +32,27 @@ def check_transcripts(case: CaseFile) -> Mismatches:
     source = shaped(case.input, TranscriptInput, "input")
     expect = shaped(case.expect, Expect, "expect")
     if (source.messages is _UNSET) == (source.messages_list is _UNSET):
-        raise CaseFault("input needs exactly one of messages and messages_list")
+        raise CaseError("input needs exactly one of messages and messages_list")
     used: set[str] = set()
     checked = set(_PROSE)
     if source.messages is not _UNSET:
         checked |= PAIRING
         yield from pairing_and_splits(case, source, expect, used)
-        yield from _on_one(case, read(case, source.messages), source, expect, used, checked)
+        yield from _on_one(case, source, expect, used=used, checked=checked)
     else:
         yield from _on_several(case, source, expect, checked)
     for name, _ in given(expect):
         if name not in checked:
-            raise CaseFault(f"expect.{name} is not checked for this input")
+            raise CaseError(f"expect.{name} is not checked for this input")
     for name, _ in given(source.params):
         if name not in used:
-            raise CaseFault(f"params.{name} is not used")
+            raise CaseError(f"params.{name} is not used")
 
 
 def _on_one(
-    case: CaseFile, transcript: Transcript, source: TranscriptInput, expect: Expect, used: set[str], checked: set[str]
+    case: CaseFile, source: TranscriptInput, expect: Expect, *, used: set[str], checked: set[str]
 ) -> Mismatches:
+    transcript = read(case, source.messages)
     options = scan_options(source.params, used)
     if expect.tokens is not _UNSET and expect.texts is not _UNSET:
         checked |= {"tokens", "texts"}
@@ -59,7 +60,7 @@ def _on_one(
     if expect.result is not _UNSET:
         checked.add("result")
         for encoding in ENCODINGS:
-            yield from _check_result(transcript, source, expect.result, options, encoding, used)
+            yield from _check_result(transcript, source, expect.result, options=options, encoding=encoding, used=used)
     if expect.identity is not _UNSET:
         checked.add("identity")
         yield from _check_identity(transcript, source, used)
@@ -81,7 +82,7 @@ def _on_one(
 def _outputs(
     transcript: Transcript, source: TranscriptInput, options: ScanOptions, used: set[str]
 ) -> Iterator[Transcript]:
-    """What the case's parameters make of the transcript: with its own summarizer, or by rule at a given place.
+    """Return what the case's parameters make of the transcript: with its own summarizer, or by rule at a given place.
 
     At a given place the summary is written although the inputs are so small that it is longer than what it replaces.
     """
@@ -105,12 +106,12 @@ def _outputs(
         wanted.append(None if point is None else point.index)
     for split in wanted:
         if split is None:
-            raise CaseFault("the place that params name is no legal cut")
+            raise CaseError("the place that params name is no legal cut")
         yield _summarised(transcript, split, options)
 
 
 def _summarised(transcript: Transcript, split: int, options: ScanOptions) -> Transcript:
-    """The transcript with everything between its instructions and `split` replaced by a summary made by rule."""
+    """Return the transcript with everything between its instructions and `split` replaced by a summary made by rule."""
     before = transcript.tokens()
     start, stop = transcript.leading, len(transcript)
     hole = SummaryHole(start, split, role="user", max_tokens=2_000, task_max_tokens=1_000, schema="nine_sections")
@@ -167,12 +168,13 @@ def _check_result(
     transcript: Transcript,
     source: TranscriptInput,
     result: Result,
+    *,
     options: ScanOptions,
     encoding: str,
     used: set[str],
 ) -> Mismatches:
     if source.params.hard_limit_tokens is _UNSET:
-        raise CaseFault("expect.result needs params.hard_limit_tokens")
+        raise CaseError("expect.result needs params.hard_limit_tokens")
     used.add("hard_limit_tokens")
     before = transcript.to_json()
     outcome, calls = _compact(transcript, _limit(source.params.hard_limit_tokens), source.summarizer, options, encoding)
@@ -197,18 +199,18 @@ def _check_result(
             if not holds(result.tokens_after.op, after.n, result.tokens_after.value):
                 yield Mismatch(where, f"{result.tokens_after.op} {result.tokens_after.value}", str(after.n))
         else:
-            raise CaseFault(f"{where} is not checked")
+            raise CaseError(f"{where} is not checked")
 
 
 def _check_identity(transcript: Transcript, source: TranscriptInput, used: set[str]) -> Mismatches:
     if source.params.trigger_tokens is _UNSET:
-        raise CaseFault("expect.identity needs params.trigger_tokens")
+        raise CaseError("expect.identity needs params.trigger_tokens")
     used.add("trigger_tokens")
     yield from _unchanged(transcript, _limit(source.params.trigger_tokens), "expect.identity", "under_trigger")
 
 
 def _unchanged(transcript: Transcript, policy: Policy, where: str, reason: str | None = None) -> Mismatches:
-    """A compaction that leaves every byte as it is and asks nobody."""
+    """Check that a compaction leaves every byte as it is and asks nobody."""
     before = transcript.to_json()
     outcome, calls = _compact(transcript, policy, (), ScanOptions())
     if not isinstance(outcome, Skip):
@@ -222,7 +224,7 @@ def _unchanged(transcript: Transcript, policy: Policy, where: str, reason: str |
 
 def _check_each(transcript: Transcript, params: Params, each: Each, where: str) -> Mismatches:
     if params.budget_tokens is _UNSET or params != Params(budget_tokens=params.budget_tokens):
-        raise CaseFault(f"{where} needs budget_tokens and nothing else")
+        raise CaseError(f"{where} needs budget_tokens and nothing else")
     outcome, _ = _compact(transcript, _limit(params.budget_tokens), (), ScanOptions())
     reason = outcome.reason if isinstance(outcome, Skip) else "none"
     output = "" if isinstance(outcome, Skip) else outcome.body.decode()
@@ -233,7 +235,7 @@ def _check_each(transcript: Transcript, params: Params, each: Each, where: str) 
         elif choice.startswith("output contains "):
             met.append(choice.removeprefix("output contains ") in output)
         else:
-            raise CaseFault(f"{where}: unknown choice {choice!r}")
+            raise CaseError(f"{where}: unknown choice {choice!r}")
     if not any(met):
         yield Mismatch(where, brief(each.one_of), f"reason {reason}, output {brief(output)}")
 
@@ -267,7 +269,7 @@ def _check_start(transcript: Transcript, outputs: Sequence[Transcript], messages
 
 
 def _check_valid(case: CaseFile, output: Transcript, expect: Expect, options: ScanOptions) -> Mismatches:
-    """What a compaction makes is what a checker accepts, and breaks none of the rules that the case is about."""
+    """Check that a checker accepts what a compaction makes, and that it breaks none of the rules the case is about."""
     refused: set[str] = set()
     if expect.outputs is not _UNSET and expect.outputs.invalid is not _UNSET:
         refused = {rule for invalid in expect.outputs.invalid for rule in invalid.violates}

@@ -38,7 +38,7 @@ class Mismatch(msgspec.Struct, frozen=True):
     got: str
 
 
-class CaseFault(Exception):
+class CaseError(Exception):
     """The case itself cannot be checked: an unknown key, a value of the wrong shape, an unused parameter."""
 
 
@@ -46,23 +46,23 @@ Mismatches = Iterator[Mismatch]
 
 
 def read_case(path: Path) -> CaseFile:
-    """Read one case file; raises CaseFault where it does not have the layout, OSError where it cannot be read."""
+    """Read one case file; raises CaseError where it does not have the layout, OSError where it cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=CaseFile)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise CaseFault(f"not a case: {error}") from error
+        raise CaseError(f"not a case: {error}") from error
 
 
 def shaped(value: object, shape: type[Shape], where: str) -> Shape:
-    """The value as `shape`; an unknown key anywhere in it is a CaseFault."""
+    """Return the value as `shape`; an unknown key anywhere in it is a CaseError."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError as error:
-        raise CaseFault(f"{where}: {error}") from error
+        raise CaseError(f"{where}: {error}") from error
 
 
 def given(struct: msgspec.Struct) -> Iterator[tuple[str, object]]:
-    """The fields that the case gives, in order, under the names that the case uses."""
+    """Return the fields that the case gives, in order, under the names that the case uses."""
     for field in msgspec.structs.fields(struct):
         value = getattr(struct, field.name)
         if value is not msgspec.UNSET:
@@ -70,13 +70,13 @@ def given(struct: msgspec.Struct) -> Iterator[tuple[str, object]]:
 
 
 def differs(where: str, expected: object, got: object) -> Mismatches:
-    """A mismatch where the two are not equal."""
+    """Yield a mismatch where the two are not equal."""
     if expected != got:
         yield Mismatch(where, brief(expected), brief(got))
 
 
 def brief(value: object) -> str:
-    """A value in at most 300 characters."""
+    """Return a value in at most 300 characters."""
     text = value if isinstance(value, str) else msgspec.json.encode(value, enc_hook=repr).decode("utf-8", "replace")
     return text if len(text) <= 300 else text[:297] + "..."
 
@@ -97,4 +97,4 @@ def holds(operator: str, left: float, right: float, tolerance: float = 0) -> boo
         case "near":
             return abs(left - right) <= tolerance
         case _:
-            raise CaseFault(f"unknown relation {operator!r}")
+            raise CaseError(f"unknown relation {operator!r}")

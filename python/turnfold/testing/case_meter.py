@@ -15,7 +15,7 @@ from turnfold.errors import TurnfoldError
 from turnfold.meter import count, truncate
 from turnfold.testing.case_files import (
     WIRE_FORMATS,
-    CaseFault,
+    CaseError,
     CaseFile,
     Mismatch,
     Mismatches,
@@ -105,7 +105,7 @@ def check_meter(case: CaseFile) -> Mismatches:
 def _check_texts(source: _TextInput, expect: _TextExpect) -> Mismatches:
     texts = texts_of(source.texts)
     if (source.cut_tokens is _UNSET) != (expect.each_cut is _UNSET):
-        raise CaseFault("cut_tokens and each_cut go together")
+        raise CaseError("cut_tokens and each_cut go together")
     # The fresh process comes first: it is the one whose first count is timed.
     if expect.environment is not _UNSET or expect.first_count_under_seconds is not _UNSET:
         yield from _check_environment(texts, expect)
@@ -127,7 +127,7 @@ def _check_texts(source: _TextInput, expect: _TextExpect) -> Mismatches:
             case _ if name in ("environment", "first_count_under_seconds", "exact_source"):
                 continue
             case _:
-                raise CaseFault(f"{where} is not checked for texts")
+                raise CaseError(f"{where} is not checked for texts")
 
 
 def _check_exact(exact: Mapping[str, Mapping[str, int]], texts: Texts, where: str) -> Mismatches:
@@ -150,7 +150,9 @@ def _check_time(limits: _Time, texts: Texts, where: str) -> Mismatches:
         small = _fastest(named(texts, limits.small), encoding)
         large = _fastest(named(texts, limits.large), encoding)
         if large > limits.max_ratio * small:
-            yield Mismatch(f"{where} in {encoding}", f"at most {limits.max_ratio:g} times", f"{large / small:.1f} times")
+            yield Mismatch(
+                f"{where} in {encoding}", f"at most {limits.max_ratio:g} times", f"{large / small:.1f} times"
+            )
 
 
 def _fastest(text: str, encoding: str) -> float:
@@ -163,7 +165,7 @@ def _fastest(text: str, encoding: str) -> float:
 
 
 def _check_estimate(ratio: _EstimateRatio, texts: Texts, where: str) -> Mismatches:
-    """The estimate made for a format without a public vocabulary, beside the exact count of the same text."""
+    """Check the estimate made for a format without a public vocabulary, beside the exact count of the same text."""
     for name in ratio.applies_to:
         text = named(texts, name)
         transcript = Transcript.from_messages([{"role": "user", "content": text}], format="anthropic.messages")
@@ -191,7 +193,7 @@ print(tokens, time.perf_counter() - start)
 
 
 def _check_environment(texts: Texts, expect: _TextExpect) -> Mismatches:
-    """Counts in a fresh process that can reach no network and writes nothing to its home."""
+    """Count in a fresh process that can reach no network and writes nothing to its home."""
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder) / "home"
         home.mkdir(mode=0o555)
@@ -263,11 +265,11 @@ def _check_variant_relation(
     relation: _VariantRelation, counts: Mapping[str, Mapping[str, int]], encoding: str, where: str
 ) -> Mismatches:
     if (relation.right is _UNSET) == (relation.right_value is _UNSET):
-        raise CaseFault(f"{where}: needs exactly one of right and right_value")
+        raise CaseError(f"{where}: needs exactly one of right and right_value")
     names = [relation.left] if relation.right is _UNSET else [relation.left, relation.right]
     for name in names:
         if name not in counts:
-            raise CaseFault(f"{where}: no variant is named {name!r}")
+            raise CaseError(f"{where}: no variant is named {name!r}")
     left = counts[relation.left][encoding]
     base = float(relation.right_value) if relation.right is _UNSET else counts[relation.right][encoding]
     if not holds(relation.op, left, base + relation.plus, relation.tolerance):

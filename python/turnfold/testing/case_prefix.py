@@ -7,7 +7,7 @@ import msgspec
 
 from turnfold.checks import compare_prefix
 from turnfold.model.prefix import Difference, PrefixReport
-from turnfold.testing.case_files import WIRE_FORMATS, CaseFault, CaseFile, Mismatches, differs, given, shaped
+from turnfold.testing.case_files import WIRE_FORMATS, CaseError, CaseFile, Mismatches, differs, given, shaped
 from turnfold.transcript import Transcript
 
 _UNSET = msgspec.UNSET
@@ -37,7 +37,7 @@ class _WithoutMarkers(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 class _Prefix(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     first_is_prefix_of_second: bool | _Unset = _UNSET
-    first_divergence: _Place | None | _Unset = _UNSET
+    first_divergence: _Place | _Unset | None = _UNSET
     ignoring_cache_markers: _WithoutMarkers | _Unset = _UNSET
 
 
@@ -64,11 +64,11 @@ def _got(name: str, wire_format: str, report: PrefixReport) -> object:
         case "ignoring_cache_markers":
             return {"first_is_prefix_of_second": report.ignoring_cache_markers}
         case _:
-            raise CaseFault(f"expect.prefix.{name} is not checked")
+            raise CaseError(f"expect.prefix.{name} is not checked")
 
 
 def _body(request: _Request, wire_format: str) -> bytes:
-    """The request's bytes, its tools and messages as they stand in the case."""
+    """Return the request's bytes, its tools and messages as they stand in the case."""
     system = json.dumps(request.system, ensure_ascii=False)
     messages = list(request.messages)
     if wire_format == "anthropic":
@@ -78,7 +78,7 @@ def _body(request: _Request, wire_format: str) -> bytes:
 
 
 def _place(difference: Difference | None, wire_format: str) -> dict[str, object] | None:
-    """The difference in the case's terms, where OpenAI's system text is a segment and not message 0."""
+    """Return the difference in the case's terms, where OpenAI's system text is a segment and not message 0."""
     if difference is None:
         return None
     segment, index = difference.section, difference.message or 0

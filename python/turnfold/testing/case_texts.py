@@ -6,7 +6,7 @@ from typing import Literal
 import msgspec
 
 from turnfold.meter import count
-from turnfold.testing.case_files import CaseFault, Mismatch, Mismatches, brief, holds
+from turnfold.testing.case_files import CaseError, Mismatch, Mismatches, brief, holds
 
 ENCODINGS = ("cl100k_base", "o200k_base")
 
@@ -47,7 +47,7 @@ Texts = Mapping[str, str]
 
 
 def texts_of(specs: Mapping[str, str | TextSpec]) -> dict[str, str]:
-    """The texts, written out."""
+    """Return the texts, written out."""
     return {name: _text(name, spec) for name, spec in specs.items()}
 
 
@@ -60,7 +60,7 @@ def _text(name: str, spec: str | TextSpec) -> str:
     if spec.utf16 is not msgspec.UNSET and spec.repeat is msgspec.UNSET:
         # Each unit stays a character of its own, so that halves of a pair arrive as halves.
         return "".join(map(chr, spec.utf16))
-    raise CaseFault(f"text {name!r} is neither a repetition nor UTF-16")
+    raise CaseError(f"text {name!r} is neither a repetition nor UTF-16")
 
 
 def check_relations(relations: list[Relation], texts: Texts, where: str) -> Mismatches:
@@ -77,9 +77,9 @@ def check_relations(relations: list[Relation], texts: Texts, where: str) -> Mism
 
 
 def named(texts: Texts, name: str) -> str:
-    """The text of that name."""
+    """Return the text of that name."""
     if name not in texts:
-        raise CaseFault(f"no text is named {name!r}")
+        raise CaseError(f"no text is named {name!r}")
     return texts[name]
 
 
@@ -94,5 +94,5 @@ def _right(side: RightSide, texts: Texts, encoding: str) -> float:
     if side.utf8 is not msgspec.UNSET:
         numbers.append(len(named(texts, side.utf8).encode("utf-8", "surrogatepass")))
     if len(numbers) != 1:
-        raise CaseFault("the right side of a relation needs exactly one of value, count, chars and utf8")
+        raise CaseError("the right side of a relation needs exactly one of value, count, chars and utf8")
     return numbers[0] * side.times

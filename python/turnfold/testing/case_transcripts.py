@@ -9,16 +9,15 @@ from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import KeepMessages
 from turnfold.testing.case_files import (
     WIRE_FORMATS,
-    CaseFault,
+    CaseError,
     CaseFile,
     Mismatch,
     Mismatches,
     brief,
     differs,
     given,
-    shaped,
 )
-from turnfold.testing.case_shapes import Expect, ForParams, Outputs, Pairs, Params, Placed, Snap, TranscriptInput
+from turnfold.testing.case_shapes import Expect, ForParams, Outputs, Pairs, Params, Snap, TranscriptInput
 from turnfold.transcript import Transcript
 
 PAIRING = frozenset(
@@ -37,7 +36,7 @@ PAIRING = frozenset(
 
 
 def pairing_and_splits(case: CaseFile, source: TranscriptInput, expect: Expect, used: set[str]) -> Mismatches:
-    """The expectations on pairs, split points and finished transcripts; adds the parameters it uses to `used`."""
+    """Check the expectations on pairs, split points and finished transcripts; adds the parameters it uses to `used`."""
     if source.messages is msgspec.UNSET:
         return
     transcript = read(case, source.messages)
@@ -64,29 +63,29 @@ def pairing_and_splits(case: CaseFile, source: TranscriptInput, expect: Expect, 
 
 
 def read(case: CaseFile, messages: object) -> Transcript:
-    """The messages as a transcript in the case's format."""
+    """Return the messages as a transcript in the case's format."""
     return Transcript.from_json(msgspec.json.encode(messages), format=WIRE_FORMATS[case.format])
 
 
 def scan_options(params: Params, used: set[str]) -> ScanOptions:
-    """What the parameters say beyond the body."""
+    """Return what the parameters say beyond the body."""
     used |= {"pending_ids", "long_running_ids", "thinking"}
-    pending = tuple(_or(params.pending_ids, [])) + tuple(_or(params.long_running_ids, []))
-    return ScanOptions(pending_ids=pending, thinking=_or(params.thinking, None))
-
-
-def _or(value: list[str] | bool | msgspec.UnsetType, otherwise: object) -> object:
-    return otherwise if value is msgspec.UNSET else value
+    pending: list[str] = []
+    for ids in (params.pending_ids, params.long_running_ids):
+        pending += [] if ids is msgspec.UNSET else ids
+    return ScanOptions(
+        pending_ids=tuple(pending), thinking=None if params.thinking is msgspec.UNSET else params.thinking
+    )
 
 
 def _check_splits(transcript: Transcript, options: ScanOptions, expect: Expect) -> Mismatches:
     if expect.valid_splits is msgspec.UNSET and expect.forbidden_splits is msgspec.UNSET:
         return
     if expect.valid_splits is msgspec.UNSET or expect.forbidden_splits is msgspec.UNSET:
-        raise CaseFault("valid_splits and forbidden_splits go together")
+        raise CaseError("valid_splits and forbidden_splits go together")
     whole = list(range(transcript.leading, len(transcript) + 1))
     if sorted(expect.valid_splits + expect.forbidden_splits) != whole:
-        raise CaseFault("valid_splits and forbidden_splits together cover every index once")
+        raise CaseError("valid_splits and forbidden_splits together cover every index once")
     points = split_points(transcript, options)
     yield from differs("expect.valid_splits", expect.valid_splits, list(points))
     for index in whole:
@@ -122,7 +121,7 @@ def _check_pairs(transcript: Transcript, options: ScanOptions, pairs: Pairs, whe
         elif name in results:
             got = _placed((p.message, p.call_id) for p in results[name])
         else:
-            raise CaseFault(f"{where}.{name} is not checked")
+            raise CaseError(f"{where}.{name} is not checked")
         yield from differs(f"{where}.{name}", msgspec.to_builtins(value), got)
 
 
@@ -157,20 +156,18 @@ def _refuse_other_params(params: Params, where: str) -> None:
     scan_options(params, known)
     for name, _ in given(params):
         if name not in known:
-            raise CaseFault(f"{where}.params.{name} is not used")
+            raise CaseError(f"{where}.params.{name} is not used")
 
 
 def _check_chosen(
     transcript: Transcript, options: ScanOptions, keep_last: int | msgspec.UnsetType, expected: int, where: str
 ) -> Mismatches:
     if keep_last is msgspec.UNSET:
-        raise CaseFault(f"{where} needs params.keep_last")
+        raise CaseError(f"{where} needs params.keep_last")
     point = find_split(transcript, KeepMessages(keep_last), options)
     yield from differs(f"{where} for keep_last {keep_last}", expected, None if point is None else point.index)
 
 
-def _check_for_params(
-    transcript: Transcript, options: ScanOptions, rows: list[ForParams], where: str
-) -> Mismatches:
+def _check_for_params(transcript: Transcript, options: ScanOptions, rows: list[ForParams], where: str) -> Mismatches:
     for k, row in enumerate(rows):
         yield from _check_chosen(transcript, options, row.keep_last, row.chosen_split, f"{where}[{k}]")

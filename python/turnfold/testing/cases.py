@@ -15,7 +15,7 @@ import msgspec
 
 from turnfold.errors import TurnfoldError
 from turnfold.testing.case_compaction import check_transcripts
-from turnfold.testing.case_files import CaseFault, CaseFile, Mismatch, Mismatches, brief, read_case
+from turnfold.testing.case_files import CaseError, CaseFile, Mismatch, Mismatches, brief, read_case
 from turnfold.testing.case_meter import check_meter
 from turnfold.testing.case_prefix import check_prefix
 
@@ -42,7 +42,7 @@ class CaseOutcome(msgspec.Struct, frozen=True):
     reason: str = ""
 
     def line(self) -> str:
-        """The outcome in one line, and one more for each mismatch."""
+        """Return the outcome in one line, and one more for each mismatch."""
         head = f"{self.status:<11}  {self.layer:<9}  {self.format:<16}  {self.file}"
         if self.reason:
             return f"{head}: {self.reason}"
@@ -60,7 +60,7 @@ def run_case(path: Path) -> CaseOutcome:
     """Run one case file."""
     try:
         case = read_case(path)
-    except CaseFault as fault:
+    except CaseError as fault:
         mismatch = Mismatch("file", "a case", brief(str(fault)))
         return CaseOutcome(path.name, "", "", "unknown", "unknown", "fail", (mismatch,))
     check, formats = _COVERED.get(case.layer, (None, frozenset[str]()))
@@ -75,7 +75,7 @@ def run_case(path: Path) -> CaseOutcome:
 def _checked(check: Callable[[CaseFile], Mismatches], case: CaseFile) -> Mismatches:
     try:
         yield from check(case)
-    except CaseFault as fault:
+    except CaseError as fault:
         yield Mismatch("case", "only what this version knows and checks", brief(str(fault)))
     except TurnfoldError as error:
         yield Mismatch("case", "no error", brief(f"{type(error).__name__}: {error}"))
@@ -89,7 +89,9 @@ def _outcome(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the folder that the command line names; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m turnfold.testing.cases", description="Run a folder of field cases.")
+    parser = argparse.ArgumentParser(
+        prog="python -m turnfold.testing.cases", description="Run a folder of field cases."
+    )
     parser.add_argument("folder", metavar="DIR", type=Path, help="folder with one JSON file a case")
     parser.add_argument("--json", action="store_true", help="one JSON object a case")
     options = parser.parse_args(arguments)
