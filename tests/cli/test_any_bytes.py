@@ -1,0 +1,57 @@
+"""Whatever bytes come in, there is a status and at most one line a transcript, and never a traceback."""
+
+import gzip
+import json
+
+import hypothesis.strategies as st
+from hypothesis import example, given, settings
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=True) | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=12,
+)
+ROLES = st.sampled_from(["user", "assistant", "system", "tool", "developer", "function"]) | JSON
+MESSAGES = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "role": ROLES,
+            "content": JSON | st.text(),
+            "tool_calls": JSON,
+            "tool_call_id": JSON,
+            "name": JSON,
+            "function_call": JSON,
+        },
+    ),
+    max_size=5,
+)
+BODIES = (
+    MESSAGES | st.fixed_dictionaries({"messages": MESSAGES | JSON}, optional={"model": JSON, "system": JSON}) | JSON
+).map(lambda value: json.dumps(value).encode())
+TORN = st.tuples(BODIES, st.integers(0, 200)).map(lambda pair: pair[0][: pair[1]])
+LINES = st.lists(BODIES | st.binary(max_size=40), max_size=4).map(b"\n".join)
+ANYTHING = st.binary(max_size=300) | BODIES | TORN | LINES | BODIES.map(gzip.compress)
+
+
+@settings(max_examples=300, deadline=None)
+@given(ANYTHING)
+@example(b"")
+@example(b"\n\n")
+@example(b"\x1f\x8b")
+@example(b"[" * 20_000)
+@example(b'[{"role":"user","content":' + b"9" * 10_000 + b"}]")
+@example(b'[{"role":"user","content":"\\ud800"}]')
+@example(b'\xef\xbb\xbf[{"role":"user","content":"x"}]')
+def test_any_bytes(run, data):
+    for command in (
+        ["count", "--by-message"],
+        ["scan"],
+        ["split", "--at", "0"],
+        ["compact", "-o", "-", "--limit-tokens", "5"],
+    ):
+        for extra in ([], ["--json"], ["--format", "anthropic.messages"]):
+            ran = run(*command, "-", *extra, stdin=data)
+            assert ran.status in (0, 1, 2), ran
+            assert "Traceback" not in ran.err
+            assert "internal error" not in ran.err
