@@ -95,11 +95,10 @@ def _table() -> Table:
             Column("transcript", 0),
             Column("format", 18),
             Column("messages", 8, right=True),
-            Column("tokens", 12, right=True),
-            Column("at least", 12, right=True),
-            Column("at most", 12, right=True),
+            Column("tokens", 10, right=True),
+            Column("at least .. at most", 20, right=True),
             Column("source", 8),
-            Column("encoding", 13),
+            Column("encoding", 11),
         )
     )
 
@@ -112,8 +111,7 @@ def _print(table: Table, record: CountRecord) -> None:
             record.format,
             number(record.messages),
             number(tokens.n),
-            number(tokens.lo),
-            number(tokens.hi),
+            _bounds(tokens),
             tokens.source,
             record.encoding,
         )
@@ -126,9 +124,12 @@ def _print(table: Table, record: CountRecord) -> None:
                 message.role,
                 "",
                 number(message.tokens.n),
-                number(message.tokens.lo),
-                number(message.tokens.hi),
+                _bounds(message.tokens),
                 message.tokens.source,
                 blocks,
             )
         )
+
+
+def _bounds(tokens: TokenCount) -> str:
+    return "" if tokens.source == "exact" else f"{number(tokens.lo)} .. {number(tokens.hi)}"

@@ -59,7 +59,7 @@ class Pairs(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     duplicate_call_ids: list[str] | _Unset = _UNSET
     duplicate_result_ids: list[str] | _Unset = _UNSET
     misplaced: list[Placed] | _Unset = _UNSET
-    pair_indices: list[tuple[int, int]] | _Unset = _UNSET
+    pair_indices: list[list[int]] | _Unset = _UNSET
 
 
 class Snap(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
