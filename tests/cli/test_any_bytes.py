@@ -4,7 +4,8 @@ import gzip
 import json
 
 import hypothesis.strategies as st
-from hypothesis import example, given, settings
+import pytest
+from hypothesis import given, settings
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=True) | st.integers() | st.text(),
@@ -34,24 +35,41 @@ LINES = st.lists(BODIES | st.binary(max_size=40), max_size=4).map(b"\n".join)
 ANYTHING = st.binary(max_size=300) | BODIES | TORN | LINES | BODIES.map(gzip.compress)
 
 
-@settings(max_examples=300, deadline=None)
-@given(ANYTHING)
-@example(b"")
-@example(b"\n\n")
-@example(b"\x1f\x8b")
-@example(b"[" * 20_000)
-@example(b'[{"role":"user","content":' + b"9" * 10_000 + b"}]")
-@example(b'[{"role":"user","content":"\\ud800"}]')
-@example(b'\xef\xbb\xbf[{"role":"user","content":"x"}]')
-def test_any_bytes(run, data):
-    for command in (
-        ["count", "--by-message"],
-        ["scan"],
-        ["split", "--at", "0"],
-        ["compact", "-o", "-", "--limit-tokens", "5"],
-    ):
-        for extra in ([], ["--json"], ["--format", "anthropic.messages"]):
-            ran = run(*command, "-", *extra, stdin=data)
-            assert ran.status in (0, 1, 2), ran
-            assert "Traceback" not in ran.err
-            assert "internal error" not in ran.err
+COMMANDS = [
+    ["count", "--by-message"],
+    ["scan"],
+    ["split", "--at", "0"],
+    ["compact", "-o", "-", "--limit-tokens", "5"],
+]
+EXTRAS = [[], ["--json"], ["--format", "anthropic.messages"], ["--format", "openai.chat", "--json"]]
+HARD = [
+    b"",
+    b"\n\n",
+    b"\x1f\x8b",
+    b"[" * 20_000,
+    b'[{"role":"user","content":' + b"9" * 10_000 + b"}]",
+    b'[{"role":"user","content":"\\ud800"}]',
+    b'\xef\xbb\xbf[{"role":"user","content":"x"}]',
+    b'[{"role":"user","content":"\x00\xff"}]',
+]
+
+
+def check(ran):
+    assert ran.status in (0, 1, 2), ran
+    assert "Traceback" not in ran.err
+    assert "internal error" not in ran.err
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(COMMANDS), st.sampled_from(EXTRAS), ANYTHING)
+def test_any_bytes(run, command, extra, data):
+    check(run(*command, "-", *extra, stdin=data))
+
+
+@pytest.mark.parametrize("data", HARD, ids=range(len(HARD)))
+@pytest.mark.parametrize("extra", EXTRAS, ids=" ".join)
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_hard_bytes(run, command, extra, data):
+    ran = run(*command, "-", *extra, stdin=data)
+    check(ran)
+    assert ran.err.count("\n") <= 1

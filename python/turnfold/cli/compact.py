@@ -85,9 +85,9 @@ def run(options: argparse.Namespace) -> int:
     for fault in faults:
         show(failed_record(fault), fault)
     for target in targets:
-        for record, fault in compact_file(target, instructions):
+        for record, problem in compact_file(target, instructions):
             failed = failed or record.status == "failed"
-            show(record, fault)
+            show(record, problem)
     return FOUND if failed else OK
 
 

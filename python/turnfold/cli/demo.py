@@ -44,10 +44,10 @@ def run(options: argparse.Namespace) -> int:
     for fault in faults:
         complain(fault.line())
     for target in targets:
-        for record, fault in compact_file(target, instructions):
+        for record, problem in compact_file(target, instructions):
             records.append(record)
-            if fault is not None:
-                complain(fault.line())
+            if problem is not None:
+                complain(problem.line())
             table.row(_row(record, Path(options.folder)), style="" if record.status == "compacted" else "yellow")
     if records:
         table.rule()

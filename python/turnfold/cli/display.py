@@ -69,8 +69,8 @@ class Table:
         if not self._styled or not style:
             write_text(line)
             return
-        from rich.console import Console  # noqa: PLC0415 - an extra: only there when it is installed
-        from rich.text import Text  # noqa: PLC0415
+        from rich.console import Console
+        from rich.text import Text
 
         Console(soft_wrap=True, highlight=False).print(Text(line, style=style))
 

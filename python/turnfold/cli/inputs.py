@@ -4,10 +4,10 @@ import gzip
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import IO, Literal
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -18,6 +18,16 @@ BLANK = b" \t\r\n"
 _GZIP_MAGIC = b"\x1f\x8b"
 
 Layout = Literal["json", "jsonl"]
+
+
+class ByteStream(Protocol):
+    """What is read: a file, stdin, or gzip data being unpacked."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return that many bytes, or all."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Go by lines, which end with a line feed and nothing else."""
 
 
 class InputFile(msgspec.Struct, frozen=True):
@@ -119,15 +129,18 @@ def read_file(file: InputFile) -> Iterator[Document | Fault]:
 
 
 @contextmanager
-def _open(file: InputFile) -> Iterator[IO[bytes]]:
+def _open(file: InputFile) -> Iterator[ByteStream]:
     if file.path is None:
         stdin = sys.stdin.buffer
         head = stdin.peek(2)[:2] if hasattr(stdin, "peek") else b""
         yield gzip.GzipFile(fileobj=stdin) if head == _GZIP_MAGIC else stdin
         return
-    opener: Callable[[Path, str], IO[bytes]] = gzip.open if file.path.suffix.lower() == ".gz" else open  # type: ignore[assignment]
-    with opener(file.path, "rb") as stream:
-        yield stream
+    if file.path.suffix.lower() == ".gz":
+        with gzip.open(file.path, "rb") as unpacked:
+            yield unpacked
+    else:
+        with file.path.open("rb") as stream:
+            yield stream
 
 
 def named_layout(name: str) -> Layout | None:
@@ -138,7 +151,7 @@ def named_layout(name: str) -> Layout | None:
     return "json" if stem.endswith(".json") else None
 
 
-def _split(file: InputFile, stream: IO[bytes]) -> Iterator[Document]:
+def _split(file: InputFile, stream: ByteStream) -> Iterator[Document]:
     layout = named_layout(file.path.name) if file.path is not None else None
     if layout == "json":
         yield Document(file, 0, stream.read(), b"", "json")

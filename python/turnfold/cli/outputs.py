@@ -8,12 +8,25 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, Protocol, Self
 
 import msgspec
 
 from turnfold.cli.faults import UsageError
 from turnfold.cli.inputs import SUFFIXES, InputFile, Layout, named_layout, show
+
+
+class ByteSink(Protocol):
+    """What is written: a file, or gzip data on its way into one."""
+
+    def write(self, data: bytes, /) -> int:
+        """Take bytes."""
+
+    def flush(self) -> None:
+        """Pass on what was taken."""
+
+    def close(self) -> None:
+        """Finish."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -109,7 +122,7 @@ class AtomicFile:
         self._compressed = target.path is not None and target.path.suffix.lower() == ".gz"
         self._temporary: Path | None = None
         self._raw: IO[bytes] | None = None
-        self._stream: IO[bytes] | None = None
+        self._stream: ByteSink | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -124,7 +137,7 @@ class AtomicFile:
             self._stream = self._open(self._path)
         self._stream.write(data)
 
-    def _open(self, path: Path) -> IO[bytes]:
+    def _open(self, path: Path) -> ByteSink:
         temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self._temporary = temporary

@@ -105,6 +105,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _version() -> str:
-    from turnfold._core import __version__  # noqa: PLC0415 - the kernel is loaded when a command needs it
+    from turnfold._core import __version__
 
     return __version__

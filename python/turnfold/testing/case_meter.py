@@ -264,13 +264,16 @@ def _check_variants(case: CaseFile, variants: Mapping[str, object], expect: _Var
 def _check_variant_relation(
     relation: _VariantRelation, counts: Mapping[str, Mapping[str, int]], encoding: str, where: str
 ) -> Mismatches:
-    if (relation.right is _UNSET) == (relation.right_value is _UNSET):
-        raise CaseError(f"{where}: needs exactly one of right and right_value")
     names = [relation.left] if relation.right is _UNSET else [relation.left, relation.right]
     for name in names:
         if name not in counts:
             raise CaseError(f"{where}: no variant is named {name!r}")
+    if relation.right is not _UNSET and relation.right_value is _UNSET:
+        base: float = counts[relation.right][encoding]
+    elif relation.right is _UNSET and relation.right_value is not _UNSET:
+        base = relation.right_value
+    else:
+        raise CaseError(f"{where}: needs exactly one of right and right_value")
     left = counts[relation.left][encoding]
-    base = float(relation.right_value) if relation.right is _UNSET else counts[relation.right][encoding]
     if not holds(relation.op, left, base + relation.plus, relation.tolerance):
         yield Mismatch(where, f"{relation.left} {relation.op} {base + relation.plus:g}", str(left))

@@ -144,9 +144,9 @@ def _check_outputs(case: CaseFile, outputs: Outputs, where: str) -> Mismatches:
         options = scan_options(output.params, set())
         _refuse_other_params(output.params, f"{where}.invalid[{k}]")
         yield from _check_violations(read(case, output.messages), options, output.violates, f"{where}.invalid[{k}]")
-    for k, output in enumerate([] if outputs.valid is msgspec.UNSET else outputs.valid):
-        _refuse_other_params(output.params, f"{where}.valid[{k}]")
-        report = scan(read(case, output.messages), scan_options(output.params, set()))
+    for k, accepted in enumerate([] if outputs.valid is msgspec.UNSET else outputs.valid):
+        _refuse_other_params(accepted.params, f"{where}.valid[{k}]")
+        report = scan(read(case, accepted.messages), scan_options(accepted.params, set()))
         against = [f.rule for f in report.findings if f.severity == "error" or f.rule in refused]
         yield from differs(f"{where}.valid[{k}]: rules broken", [], against)
 
