@@ -1,0 +1,124 @@
+"""The README is run: its examples print what it shows, its tables are what the code says.
+
+`python tests/test_readme.py` writes what the examples print into the README; look at the difference before you keep it.
+"""
+
+import contextlib
+import io
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from turnfold.cli import main
+from turnfold.model.plan import SkipReason
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@contextlib.contextmanager
+def workplace() -> Iterator[None]:
+    """A folder with the samples in it, and a terminal of a known width."""
+    before, columns = Path.cwd(), os.environ.get("COLUMNS")
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "samples").symlink_to(ROOT / "samples")
+        os.chdir(folder)
+        os.environ["COLUMNS"] = "118"
+        try:
+            yield
+        finally:
+            os.chdir(before)
+            del os.environ["COLUMNS"]
+            if columns is not None:
+                os.environ["COLUMNS"] = columns
+
+
+@contextlib.contextmanager
+def captured() -> Iterator[io.BytesIO]:
+    saved, out = sys.stdout, io.BytesIO()
+    sys.stdout = io.TextIOWrapper(out, encoding="utf-8", write_through=True)
+    try:
+        yield out
+    finally:
+        sys.stdout = saved
+
+
+def ran(text: str) -> str:
+    """The README with what its examples print now."""
+    names: dict[str, Any] = {}
+    printed: list[str] = []
+
+    def replace(match: re.Match[str]) -> str:
+        kind, body = match[1], match[2]
+        if kind == "python":
+            with captured() as out:
+                exec(compile(body, "README.md", "exec"), names)
+            printed.append(out.getvalue().decode())
+        elif kind == "text":
+            body = printed.pop()
+        elif kind == "console":
+            body = "".join(console(line) for line in body.splitlines() if line.startswith("$ "))
+        return f"```{kind}\n{body}```"
+
+    with workplace():
+        new = BLOCK.sub(replace, text)
+    assert printed == [], "a Python block without the text that it prints"
+    return new
+
+
+def console(line: str) -> str:
+    program, *arguments = line.removeprefix("$ ").split()
+    assert program == "turnfold", line
+    with captured() as out:
+        main(arguments)
+    return f"{line}\n{out.getvalue().decode()}"
+
+
+def test_examples_print_what_is_shown():
+    text = README.read_text(encoding="utf-8")
+    assert ran(text) == text
+
+
+def test_first_screen_has_both_commands_and_both_uses():
+    screen = "\n".join(README.read_text(encoding="utf-8").splitlines()[:60])
+    assert "make demo" in screen
+    assert "make test" in screen
+    assert screen.count("```python") == 1
+    assert screen.count("```console") == 1
+
+
+@pytest.mark.parametrize("kind", ["python", "console"])
+def test_first_use_has_five_lines(kind):
+    blocks = [body for name, body in BLOCK.findall(README.read_text(encoding="utf-8")) if name == kind]
+    lines = [line for line in blocks[0].splitlines() if kind == "python" or line.startswith("$ ")]
+    assert len(lines) == 5
+
+
+def table(heading: str) -> dict[str, str]:
+    text = README.read_text(encoding="utf-8")
+    rows = text[text.index(heading) :].split("\n\n")[0].splitlines()[2:]
+    return {row.split("|")[1].strip(" `"): row.split("|")[2].strip() for row in rows}
+
+
+def test_codes_are_those_of_the_kernel():
+    rules = ROOT / "rust/turnfold-core/src/findings"
+    expected = {}
+    for path in sorted(rules.glob("*.rs")):
+        if path.stem != "mod":
+            page = path.read_text(encoding="utf-8").split("\n//!\n")[0]
+            expected[path.stem] = " ".join(line.removeprefix("//!").strip() for line in page.splitlines())
+    assert table("| code |") == expected
+
+
+def test_skip_reasons_are_those_of_the_planner():
+    assert tuple(table("| reason |")) == get_args(SkipReason)
+
+
+if __name__ == "__main__":
+    README.write_text(ran(README.read_text(encoding="utf-8")), encoding="utf-8")
