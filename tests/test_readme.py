@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+
 from turnfold.cli import main
 from turnfold.model.plan import SkipReason
 
