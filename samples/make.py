@@ -35,16 +35,16 @@ def packed(data: bytes) -> bytes:
 def files() -> dict[str, bytes]:
     """Every sample, by name."""
     return {
-        "coding/export-feature.anthropic.json": pretty(coding.export_feature()),
-        "coding/fix-failing-tests.openai.json": pretty(coding.fix_failing_tests()),
-        "coding/rename-across-files.openai.json": compact(coding.rename_across_files()),
-        "coding/review-restarting-ids.openai.json": compact(coding.review_with_restarting_ids()),
-        "harbour/berth-survey.anthropic.json.gz": packed(compact(harbour.berth_survey())),
-        "harbour/night-of-the-gate.anthropic.jsonl": b"".join(map(compact, harbour.night_of_the_gate())),
-        "harbour/notice-board-photos.openai.json": compact(harbour.notice_board()),
-        "harbour/office-desk.openai.jsonl": b"".join(map(compact, harbour.office_desk())),
-        "harbour/short-question.openai.json": pretty(harbour.short_question()),
-        "dirty/unanswered-call.openai.json": pretty(harbour.unanswered_call()),
+        "coding/export-feature.json": pretty(coding.export_feature()),
+        "coding/fix-failing-tests.json": pretty(coding.fix_failing_tests()),
+        "coding/rename-across-files.json": compact(coding.rename_across_files()),
+        "coding/review-restarting-ids.json": compact(coding.review_with_restarting_ids()),
+        "harbour/berth-survey.json.gz": packed(compact(harbour.berth_survey())),
+        "harbour/night-of-the-gate.jsonl": b"".join(map(compact, harbour.night_of_the_gate())),
+        "harbour/notice-board-photos.json": compact(harbour.notice_board()),
+        "harbour/office-desk.jsonl": b"".join(map(compact, harbour.office_desk())),
+        "harbour/short-question.json": pretty(harbour.short_question()),
+        "dirty/unanswered-call.json": pretty(harbour.unanswered_call()),
     }
 
 

@@ -338,6 +338,14 @@ class Desk:
         self.s.record(text, tool, arguments, json.dumps(result, ensure_ascii=False))
         return result
 
+    def look_at_all(self, text: str, tool: str, *all_arguments: dict) -> list[dict]:
+        """Several calls of one tool, side by side."""
+        results = [getattr(self.office, tool)(**arguments) for arguments in all_arguments]
+        texts = [json.dumps(result, ensure_ascii=False) for result in results]
+        calls = [(play.Call(tool, arguments), result) for arguments, result in zip(all_arguments, texts, strict=True)]
+        self.s.events.append(("agent", text, calls, None))
+        return results
+
     def say(self, text: str) -> None:
         self.s.agent(text)
 
@@ -363,6 +371,27 @@ def _stay(desk: Desk, boat: str, arrives: str, leaves: str, words: dict) -> None
     desk.ask(words["tide"])
     heights = [desk.look("", "tide_at", moment=f"{arrives}T{hour:02}:00")["height"] for hour in (8, 12, 16, 20)]
     desk.say(words["heights"].format(*heights))
+    desk.ask(words["days"])
+    lines = []
+    for day in _days(arrives, leaves):
+        found = desk.look_at_all(
+            "",
+            "tide_at",
+            *[{"moment": f"{day}T{hour:02}:{minute:02}"} for hour in (6, 9, 15, 18, 21) for minute in (0, 30)],
+        )
+        lines.append(f"{day}: " + ", ".join(f"{row['moment'][11:]} {row['height']:.2f} m" for row in found))
+    desk.say(words["list"] + "\n" + "\n".join(lines))
+    desk.ask(words["compare"])
+    places = [{"boat": boat, "berth": f["code"], "arrives": arrives, "leaves": leaves} for f in free]
+    prices = desk.look_at_all("", "price_stay", *places)
+    desk.say(
+        words["prices"]
+        + "\n"
+        + "\n".join(
+            f"{f['code']}: {p['gross']} EUR, {f['length']} m, {f['floats_from']} m"
+            for f, p in zip(free, prices, strict=True)
+        )
+    )
     desk.ask(words["price"])
     price = desk.look("", "price_stay", boat=boat, berth=free[0]["code"], arrives=arrives, leaves=leaves)
     desk.say(words["gross"].format(berth=free[0]["code"], **price))
@@ -370,6 +399,11 @@ def _stay(desk: Desk, boat: str, arrives: str, leaves: str, words: dict) -> None
     booked = desk.look("", "book", boat=boat, berth=free[0]["code"], arrives=arrives, leaves=leaves)
     desk.say(words["booked"].format(**booked))
     desk.ask(words["thanks"])
+
+
+def _days(arrives: str, leaves: str) -> list[str]:
+    first, last = date.fromisoformat(arrives), date.fromisoformat(leaves)
+    return [(first + timedelta(days=k)).isoformat() for k in range((last - first).days + 1)]
 
 
 def _german(desk: Desk) -> None:
@@ -386,6 +420,10 @@ def _german(desk: Desk) -> None:
             "free": "Frei sind {codes}. Auf dem flachsten Platz schwimmt ihr erst ab {floats} m Tide.",
             "tide": "Wie steht die Tide am Montag über den Tag?",
             "heights": "Um 8 Uhr {} m, um 12 Uhr {} m, um 16 Uhr {} m, um 20 Uhr {} m.",
+            "days": "Und an den Tagen danach, bis wir wieder fahren? Am besten alle halbe Stunde zu den Zeiten, wo wir raus wollen.",
+            "list": "Hier ist jeder Tag bis zur Abfahrt:",
+            "compare": "Was kosten die anderen Plätze, und ab welcher Tide schwimmen wir dort?",
+            "prices": "Der Preis hängt nur von der Länge des Bootes ab:",
             "price": "Und was kosten die sieben Nächte, auf dem ersten freien Platz?",
             "gross": "Platz {berth}, {nights} Nächte: {gross} Euro mit Steuer, der Wochenrabatt ist schon ab.",
             "agree": "Gut, machen wir so.",
@@ -409,6 +447,10 @@ def _japanese(desk: Desk) -> None:
             "free": "空いているバースは {codes} です。一番浅い所では潮高{floats}メートル以上で浮きます。",
             "tide": "四日の潮の高さを教えてください。",
             "heights": "八時は{}メートル、十二時は{}メートル、十六時は{}メートル、二十時は{}メートルです。",
+            "days": "出港までの毎日の潮も、三十分ごとに教えてください。",
+            "list": "出港までの毎日の潮高です。",
+            "compare": "ほかのバースの料金と、浮くために必要な潮高も知りたいです。",
+            "prices": "料金は船の長さだけで決まります。",
             "price": "最初の空きバースだと、料金はいくらですか。",
             "gross": "{berth}番バース、{nights}泊で税込み{gross}ユーロです。",
             "agree": "それでお願いします。",
@@ -432,6 +474,10 @@ def _korean(desk: Desk) -> None:
             "free": "비어 있는 자리는 {codes}입니다. 가장 얕은 자리는 조위 {floats}미터부터 뜹니다.",
             "tide": "5일의 조위를 알려 주세요.",
             "heights": "8시 {}미터, 12시 {}미터, 16시 {}미터, 20시 {}미터입니다.",
+            "days": "떠날 때까지 매일의 조위도 30분 간격으로 알려 주세요.",
+            "list": "떠나시는 날까지의 조위입니다.",
+            "compare": "다른 자리의 요금과 뜨는 조위도 알려 주세요.",
+            "prices": "요금은 배의 길이로만 정해집니다.",
             "price": "첫 번째 자리는 얼마입니까?",
             "gross": "{berth}번 자리, {nights}박에 세금 포함 {gross}유로입니다.",
             "agree": "네, 예약해 주세요.",
@@ -455,6 +501,10 @@ def _chinese(desk: Desk) -> None:
             "free": "空着的泊位有 {codes}。最浅的泊位要潮高{floats}米以上才能浮起来。",
             "tide": "六日的潮高是多少？",
             "heights": "八点{}米，十二点{}米，十六点{}米，二十点{}米。",
+            "days": "离港之前每天的潮高也请每半小时列一次。",
+            "list": "到离港为止每天的潮高如下：",
+            "compare": "其他泊位要多少钱？分别要多高的潮才能浮起来？",
+            "prices": "价格只按船长计算：",
             "price": "第一个空泊位要多少钱？",
             "gross": "{berth}号泊位，{nights}晚，含税{gross}欧元，已经减去一周优惠。",
             "agree": "好的，就订这个。",
@@ -481,6 +531,10 @@ def _polish(desk: Desk) -> None:
             "free": "Wolne są {codes}. Na najpłytszym stanowisku jacht pływa od {floats} m pływu.",
             "tide": "Jaki będzie pływ w poniedziałek?",
             "heights": "O 8:00 {} m, o 12:00 {} m, o 16:00 {} m, o 20:00 {} m.",
+            "days": "A w kolejne dni, aż do wyjścia? Najlepiej co pół godziny.",
+            "list": "Każdy dzień aż do wyjścia:",
+            "compare": "Ile kosztują inne stanowiska i od jakiego pływu tam pływamy?",
+            "prices": "Cena zależy tylko od długości jachtu:",
             "price": "Ile kosztuje pierwsze wolne?",
             "gross": "Stanowisko {berth}, {nights} noce: {gross} euro z podatkiem.",
             "agree": "Biorę.",
@@ -504,6 +558,10 @@ def _french(desk: Desk) -> None:
             "free": "Libres : {codes}. Sur la moins profonde vous flottez à partir de {floats} m de marée.",
             "tide": "Et la marée le 4 ?",
             "heights": "8 h : {} m, 12 h : {} m, 16 h : {} m, 20 h : {} m.",
+            "days": "Et les jours suivants, jusqu'au départ ? Toutes les demi-heures si possible.",
+            "list": "Chaque jour jusqu'au départ :",
+            "compare": "Combien coûtent les autres places, et à partir de quelle marée y flotte-t-on ?",
+            "prices": "Le prix ne dépend que de la longueur du bateau :",
             "price": "Le prix pour les sept nuits ?",
             "gross": "Place {berth}, {nights} nuits : {gross} euros TTC, remise de semaine déduite.",
             "agree": "C'est parfait, je prends.",

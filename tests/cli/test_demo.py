@@ -16,7 +16,7 @@ def test_demo_over_the_samples(run, samples, tmp_path, monkeypatch):
     assert written == sorted(
         str(p.relative_to(samples)) for p in samples.rglob("*") if p.suffix in (".json", ".jsonl", ".gz")
     )
-    assert len(Transcript.from_json((tmp_path / "out/coding/rename-across-files.openai.json").read_bytes())) < 60
+    assert len(Transcript.from_json((tmp_path / "out/coding/rename-across-files.json").read_bytes())) < 60
 
 
 def test_demo_without_its_folder(run, tmp_path):
