@@ -61,7 +61,7 @@ def test_one_file(run, tmp_path, long):
 
 def test_under_the_limit_is_copied_byte_for_byte(run, tmp_path, clean):
     source, out = tmp_path / "a.json", tmp_path / "b.json"
-    body = b"\n " + clean.replace(b": ", b" :\t") + b"\r\n\n"
+    body = b"\n " + clean.replace(b'": ', b'" :\t') + b"\r\n\n"
     source.write_bytes(body)
     (record,) = run("compact", source, "-o", out, *SMALL, "--json").records
     assert (record["status"], record["reason"]) == ("skipped", "under_trigger")

@@ -10,7 +10,7 @@ from turnfold.cli.faults import Fault, fault_of_error, fault_of_os_error
 from turnfold.cli.inputs import Document, read_file
 from turnfold.cli.outputs import AtomicFile, Target
 from turnfold.compactor import compact_sync
-from turnfold.errors import ArgumentError, TurnfoldError
+from turnfold.errors import ArgumentError, TurnfoldError, UnknownWindowError
 from turnfold.model.counts import CountSource, TokenCount
 from turnfold.model.plan import Skip
 from turnfold.model.policy import Policy
@@ -81,6 +81,8 @@ class Instructions(msgspec.Struct, frozen=True):
     format: str | None = None
 
 
+_WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
+
 Outcome = tuple[CompactRecord, Fault | None]
 
 
@@ -148,14 +150,20 @@ def _compact(
     started = perf_counter()
     try:
         transcript = Transcript.from_json(document.data, format=instructions.format)
+    except TurnfoldError as error:
+        return _failed(document, error)
+    try:
         outcome = compact_sync(
             transcript, instructions.policy, encoding=instructions.encoding, model=instructions.model
         )
+    except UnknownWindowError:
+        text = f"the policy is a share of the model's window, and that of {transcript.model or 'no model'} is not known"
+        fault = Fault(document.file.shown, document.index, UnknownWindowError.code, text, _WINDOW_ADVICE)
+        return failed_record(fault), fault, None
     except ArgumentError:
         raise
     except TurnfoldError as error:
-        fault = fault_of_error(document.file.shown, document.index, error, document.data)
-        return failed_record(fault), fault, None
+        return _failed(document, error)
     if isinstance(outcome, Skip):
         record = _skipped(document, transcript, target, outcome)
         body = document.data
@@ -163,6 +171,11 @@ def _compact(
         record = _compacted(document, transcript, target, outcome)
         body = outcome.body
     return msgspec.structs.replace(record, seconds=round(perf_counter() - started, 6)), None, body
+
+
+def _failed(document: Document, error: TurnfoldError) -> tuple[CompactRecord, Fault, None]:
+    fault = fault_of_error(document.file.shown, document.index, error, document.data)
+    return failed_record(fault), fault, None
 
 
 def _skipped(document: Document, transcript: Transcript, target: Target, skip: Skip) -> CompactRecord:

@@ -21,7 +21,6 @@ _ADVICE = {
     "not_a_transcript": "give a request body with a `messages` list, or an array of messages",
     "unknown_format": "name the wire format with --format",
     "invalid_message": "repair or drop this message",
-    "unknown_window": "give --limit-tokens or --window-tokens",
 }
 _LIST_ADVICE = "this is a list of transcripts: write each on a line of its own into a .jsonl file"
 
