@@ -61,7 +61,7 @@ def check(ran: Any) -> None:
     assert "internal error" not in ran.err
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(COMMANDS), st.sampled_from(EXTRAS), ANYTHING)
 def test_any_bytes(run, command, extra, data):
     check(run(*command, "-", *extra, stdin=data))
