@@ -81,7 +81,6 @@ pub(crate) fn clean() -> impl Strategy<Value = Sample> {
             let mut writer = Writer {
                 chat,
                 thinking: thinking && !chat,
-                fresh: true,
                 next_id: 0,
                 messages: Vec::new(),
                 pending_ids: Vec::new(),
@@ -102,6 +101,9 @@ pub(crate) fn clean() -> impl Strategy<Value = Sample> {
             if let Some((calls, answered)) = tail {
                 writer.tools(calls, 0, false, false, false, false, answered.min(calls - 1));
             }
+            if writer.thinking {
+                writer.reason_in_open_loop();
+            }
             Sample {
                 format: if chat { "openai.chat" } else { "anthropic.messages" },
                 options: ScanOptions {
@@ -117,8 +119,6 @@ pub(crate) fn clean() -> impl Strategy<Value = Sample> {
 struct Writer {
     chat: bool,
     thinking: bool,
-    /// Whether the model's next message is its first since the user spoke.
-    fresh: bool,
     next_id: usize,
     messages: Vec<Value>,
     pending_ids: Vec<String>,
@@ -132,10 +132,9 @@ impl Writer {
                 let content = if self.chat {
                     json!("answer")
                 } else {
-                    Value::from(self.assistant_blocks(false, true))
+                    Value::from(Self::assistant_blocks(false, true))
                 };
                 self.messages.push(json!({"role": "assistant", "content": content}));
-                self.fresh = false;
             }
             Step::Tools {
                 calls,
@@ -153,12 +152,11 @@ impl Writer {
             }
             Step::Other => {
                 let id = self.id();
-                let mut blocks = self.assistant_blocks(false, false);
+                let mut blocks = Self::assistant_blocks(false, false);
                 blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {}}));
                 blocks.push(json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []}));
                 blocks.push(json!({"type": "text", "text": "found"}));
                 self.messages.push(json!({"role": "assistant", "content": blocks}));
-                self.fresh = false;
             }
             Step::Waiting => {
                 let id = format!("wait{}", self.next_id);
@@ -180,14 +178,43 @@ impl Writer {
         }
     }
 
-    fn user(&mut self) {
-        self.messages.push(json!({"role": "user", "content": "go on"}));
-        self.fresh = true;
+    /// Puts reasoning at the start of the model's part of the last turn, if that still calls tools. Finished turns may
+    /// go without.
+    fn reason_in_open_loop(&mut self) {
+        let is = |block: &Value, kind: &str| block["type"] == kind;
+        let speaks = |message: &Value| match message["content"].as_array() {
+            Some(blocks) => blocks.iter().any(|block| !is(block, "tool_result")),
+            None => true,
+        };
+        let turn = self
+            .messages
+            .iter()
+            .rposition(|message| message["role"] == "user" && speaks(message));
+        let part = &mut self.messages[turn.map_or(0, |k| k + 1)..];
+        let calls = |message: &Value| {
+            message["content"]
+                .as_array()
+                .is_some_and(|b| b.iter().any(|b| is(b, "tool_use")))
+        };
+        let last = part.iter().rfind(|message| message["role"] == "assistant");
+        if !last.is_some_and(calls) {
+            return;
+        }
+        let first = part.iter_mut().find(|message| message["role"] == "assistant");
+        if let Some(blocks) = first.and_then(|message| message["content"].as_array_mut())
+            && !is(&blocks[0], "thinking")
+        {
+            blocks.insert(0, json!({"type": "thinking", "thinking": "hm", "signature": "s"}));
+        }
     }
 
-    fn assistant_blocks(&self, reasoned: bool, said: bool) -> Vec<Value> {
+    fn user(&mut self) {
+        self.messages.push(json!({"role": "user", "content": "go on"}));
+    }
+
+    fn assistant_blocks(reasoned: bool, said: bool) -> Vec<Value> {
         let mut blocks = Vec::new();
-        if reasoned || (self.thinking && self.fresh) {
+        if reasoned {
             blocks.push(json!({"type": "thinking", "thinking": "hm", "signature": "s"}));
         }
         if said {
@@ -206,14 +233,13 @@ impl Writer {
             self.messages
                 .push(json!({"role": "assistant", "content": content, "tool_calls": calls}));
         } else {
-            let mut blocks = self.assistant_blocks(reasoned, said);
+            let mut blocks = Self::assistant_blocks(reasoned, said);
             blocks.extend(
                 ids.iter()
                     .map(|id| json!({"type": "tool_use", "id": id, "name": "f", "input": {}})),
             );
             self.messages.push(json!({"role": "assistant", "content": blocks}));
         }
-        self.fresh = false;
     }
 
     fn tools_answered(&mut self, calls: usize, order: usize, [apart, said, remark, reasoned]: [bool; 4]) {
@@ -261,7 +287,6 @@ impl Writer {
         }
         if remark {
             blocks.push(json!({"type": "text", "text": "and hurry"}));
-            self.fresh = true;
         }
         self.messages.push(json!({"role": "user", "content": blocks}));
     }
@@ -273,7 +298,7 @@ type Injury = (u8, prop::sample::Index, prop::sample::Index);
 /// Clean transcripts after some accidents: lost, doubled, swapped and emptied messages and blocks, changed roles and ids.
 pub(crate) fn damaged() -> impl Strategy<Value = Sample> {
     let injuries = prop::collection::vec(
-        (0..14_u8, any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        (0..15_u8, any::<prop::sample::Index>(), any::<prop::sample::Index>()),
         1..6,
     );
     (clean(), injuries, prop::option::of(any::<bool>())).prop_map(|(mut sample, injuries, alternation)| {
@@ -366,10 +391,29 @@ fn injure(sample: &mut Sample, (what, here, there): &Injury) {
             }
         }
         12 => messages.truncate(i + 1),
+        13 => messages.iter_mut().for_each(collapse_ids),
         _ => sample
             .options
             .pending_ids
             .push(["c1", "c2", "fn:clock", "gone"][there.index(4)].to_owned()),
+    }
+}
+
+/// Leaves two ids for everything.
+fn collapse_ids(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(id) if key.ends_with("id") => {
+                        *id = format!("c{}", id.bytes().last().unwrap_or(0) % 2);
+                    }
+                    value => collapse_ids(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(collapse_ids),
+        _ => {}
     }
 }
 
