@@ -1,5 +1,9 @@
 """Meter and compact the transcripts of LLM agents."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from turnfold import presets
 from turnfold._core import __version__
 from turnfold.checks import SplitPoints, compare_prefix, find_split, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
@@ -7,36 +11,101 @@ from turnfold.meter import KeepEnd, count, count_many, count_up_to, truncate
 from turnfold.model.blocks import Block
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding, IntegrityReport
+from turnfold.model.plan import CompactionPlan, Skip
+from turnfold.model.policy import (
+    AnyOf,
+    ModelWindow,
+    OnRequest,
+    Policy,
+    ShareOver,
+    Summarize,
+    TokensOver,
+    TruncateResults,
+)
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
+from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.planning.apply import CompactionResult
+from turnfold.planning.plan import plan
 from turnfold.transcript import Message, Transcript
 
+if TYPE_CHECKING:
+    from turnfold import summarizers
+    from turnfold.compactor import compact, compact_sync
+    from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
+
 __all__ = [
+    "AnyOf",
     "Block",
     "Blocker",
+    "CompactionPlan",
+    "CompactionResult",
+    "Fallback",
     "Finding",
+    "Function",
     "IntegrityReport",
     "KeepEnd",
     "KeepMessages",
     "KeepTokens",
     "KeepTurns",
+    "Marker",
     "Message",
+    "ModelWindow",
+    "OnRequest",
+    "Policy",
     "PrefixReport",
     "ReadError",
+    "Rules",
     "ScanOptions",
+    "ShareOver",
+    "Skip",
     "SplitPoint",
     "SplitPoints",
+    "Summarize",
+    "Summarizer",
+    "SummaryReply",
+    "SummaryRequest",
     "TokenCount",
+    "TokensOver",
     "Transcript",
+    "TruncateResults",
     "TurnfoldError",
     "__version__",
+    "compact",
+    "compact_sync",
     "compare_prefix",
     "count",
     "count_many",
     "count_up_to",
     "find_split",
+    "plan",
+    "presets",
     "scan",
     "split_points",
+    "summarizers",
     "truncate",
 ]
+
+# anyio takes longer to import than all the rest, and who only meters does not need it.
+_ON_FIRST_USE: Final = {
+    "compact": "turnfold.compactor",
+    "compact_sync": "turnfold.compactor",
+    "Fallback": "turnfold.summarizers",
+    "Function": "turnfold.summarizers",
+    "Marker": "turnfold.summarizers",
+    "Rules": "turnfold.summarizers",
+    "Summarizer": "turnfold.summarizers",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name == "summarizers":
+        return import_module("turnfold.summarizers")
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module 'turnfold' has no attribute {name!r}")
+    return getattr(import_module(_ON_FIRST_USE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -102,12 +102,17 @@ def test_messages_of_any_shape_are_read_or_refused(name: str, messages: list[dic
 
 @pytest.mark.slow
 def test_a_string_of_200_megabytes() -> None:
-    head, text, tail = b'[{"role":"user","content":"', b"a" * 200_000_000, b'"},{"role":"user","content":"b"}]'
-    transcript = Transcript.from_json(head + text + tail)
-    assert transcript.to_json() == head + text + tail
-    assert turnfold.scan(transcript).ok is not None
-    assert transcript.tokens(0, 1).n == turnfold.count("a" * 200_000_000) + 4  # the message and its role
+    head, unit, tail = b'[{"role":"user","content":"', b"abcd ", b'"},{"role":"user","content":"b"}]'
+    times = 200_000_000 // len(unit)
+    body = head + unit * times + tail
+    transcript = Transcript.from_json(body)
+    assert transcript.to_json() == body
+    assert turnfold.scan(transcript).ok
+    hundred, thousand = (turnfold.count(unit.decode() * k) for k in (100, 1_000))
+    per_unit = (thousand - hundred) // 900
+    frame = 4  # the message and its role
+    assert transcript.tokens(0, 1).n == thousand + per_unit * (times - 1_000) + frame
     del transcript
     with pytest.raises(ReadError) as caught:
-        Transcript.from_json(head + text)
-    assert caught.value.offset == len(head) + len(text)
+        Transcript.from_json(body[: -len(tail)])
+    assert caught.value.offset == len(body) - len(tail)

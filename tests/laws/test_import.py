@@ -37,6 +37,14 @@ def test_only_code_is_opened(watched: tuple[list[tuple[str, str]], set[str]]) ->
     assert not [path for path in opened if not path.endswith(CODE)]
 
 
+def test_each_public_name_is_there() -> None:
+    assert sorted(turnfold.__all__) == dir(turnfold)
+    for name in turnfold.__all__:
+        assert getattr(turnfold, name) is not None
+    with pytest.raises(AttributeError, match="nobody"):
+        turnfold.nobody  # noqa: B018
+
+
 def test_nothing_is_connected_or_started(watched: tuple[list[tuple[str, str]], set[str]]) -> None:
     events, _ = watched
     names = {name for name, _ in events}
