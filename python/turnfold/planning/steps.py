@@ -78,9 +78,8 @@ def _truncate_results(draft: Draft, step: TruncateResults) -> None:
             blocks = tuple(block for block, tokens in sizes[index] if tokens > max_tokens)
             if not blocks:
                 break
-            saved = measure.messages(index, index + 1) - measure.new_message(
-                shortened_message(transcript, index, blocks, max_tokens, measure.encoding)
-            )
+            shorter = shortened_message(transcript, index, blocks, max_tokens, measure.encoding)
+            saved = measure.messages(index, index + 1) - measure.new_message(shorter)
             if saved > 0:
                 draft.shorten(index, Shortened(blocks, max_tokens, saved))
             if draft.met:

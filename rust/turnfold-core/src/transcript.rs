@@ -139,7 +139,7 @@ pub struct Block {
     pub call_id: Option<Span>,
     /// The tool's name, as a JSON string literal.
     pub name: Option<Span>,
-    /// The value a rewrite may replace by a string: the text literal, the result's `content`.
+    /// The value a rewrite may replace by a string: the text literal, the `content` of a result that is all text.
     pub body: Option<Span>,
     /// Rows of `Segment::texts` to count for this block.
     pub texts: Range<u32>,

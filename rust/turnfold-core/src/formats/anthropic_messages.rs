@@ -2,7 +2,9 @@
 //!
 //! Source of the shapes: the generated types of `anthropic` (Python) 2.14, its beta kinds included.
 
-use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
+use super::{
+    Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
+};
 use crate::json::{Kind, Value, is_blank};
 
 use crate::meter::envelope::{self, Envelope};
@@ -250,7 +252,7 @@ fn result(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Rows) -
     }
     Block {
         call_id: fields.tool_use_id.and_then(literal),
-        body: fields.content.map(Value::span),
+        body: fields.content.filter(|c| only_text(*c)).map(Value::span),
         blank: rows.blank_since(texts, item),
         is_error: fields.is_error,
         ..block_of(item, BlockKind::ToolResult, place)

@@ -182,6 +182,14 @@ pub(crate) fn content_form(content: Option<Value<'_>>) -> ContentForm {
     }
 }
 
+/// Whether a result's `content` is text and nothing else, so that a string can take its place without loss.
+pub(crate) fn only_text(content: Value<'_>) -> bool {
+    !content.is_array()
+        || content
+            .items()
+            .all(|part| part.get("text").is_some_and(|t| t.is_string()))
+}
+
 /// The role that a literal spells.
 pub(crate) fn role_of(role: Option<Value<'_>>) -> Role {
     let Some(role) = role else { return Role::Other };

@@ -3,7 +3,9 @@
 //! Source of the shapes: the generated types of `openai` (Python) 3.57 for the API's own fields; litellm's types for
 //! the dialect (`reasoning_content`, `thinking_blocks`, `reasoning_items`, `is_error`, `document`, `video_url`).
 
-use super::{Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, plain_message, role_of};
+use super::{
+    Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
+};
 use crate::json::{Kind, Value, is_blank};
 
 use crate::meter::envelope::{self, Envelope};
@@ -161,7 +163,7 @@ fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
     let mut block = block_of(message, BlockKind::ToolResult, Place::Message);
     block.call_id = fields.tool_call_id.filter(|_| !by_name).and_then(literal);
     block.name = fields.name.and_then(literal);
-    block.body = fields.content.map(Value::span);
+    block.body = fields.content.filter(|c| only_text(*c)).map(Value::span);
     block.by_name = by_name;
     block.blank = blank;
     block.is_error = fields.is_error;
