@@ -36,6 +36,16 @@ def truncate(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING, *, ke
     return head + tail if cut else text
 
 
+def truncate_middle(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING) -> str:
+    """Cut `text` in its middle so that it counts at most `max_tokens`; return it as it is where it fits.
+
+    Head and tail stay, on line edges where they can, around a line that says how many tokens went. Where there is room
+    for nothing else that line is all, and where even that does not fit the result is empty. Linear in the text.
+    """
+    _check(max_tokens)
+    return _core.truncate_middle(text, encoding, max_tokens)
+
+
 def identifiers(text: str) -> tuple[str, ...]:
     """Find the identifiers in a text: paths, addresses, ids, names of code and errors, each once, in order."""
     return tuple(name for _, name in _core.extract_identifiers(text))

@@ -206,7 +206,7 @@ def test_a_huge_result_is_shortened_in_place_and_its_call_stays() -> None:
     assert done.after.n <= 2_000
     after = done.transcript.messages
     assert after[4] is messages[4]
-    assert "tokens were cut here" in str(after[5]["content"])
+    assert "removed ...]" in str(after[5]["content"])
     assert done.task_kept == "message"
 
 

@@ -12,6 +12,7 @@ class Block(msgspec.Struct, frozen=True):
 
     `path` is its JSON path, such as `messages[4].tool_calls[0]`. `call_id` is on calls and results alike, `name` is
     the tool's. `text` is all of its text that is counted, joined by newlines: for a call its arguments as they stand.
+    A block is `rewritable` where a string can take the place of its text without loss; a result with an image is not.
     """
 
     kind: BlockKind
@@ -20,3 +21,4 @@ class Block(msgspec.Struct, frozen=True):
     name: str | None
     text: str
     is_error: bool
+    rewritable: bool

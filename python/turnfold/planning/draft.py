@@ -57,8 +57,7 @@ class Draft:
         """Whether any step has done anything."""
         return self.hole is not None or bool(self.shortened)
 
-    @property
-    def met(self) -> bool:
+    def is_met(self) -> bool:
         """Whether no further step is needed."""
         return self.target_is_limit and self.tokens_with_most() <= self.target_tokens
 

@@ -8,8 +8,7 @@ from turnfold.model.plan import CompactionPlan, SummaryHole
 from turnfold.model.result import TaskKept
 from turnfold.planning.measure import Measure
 from turnfold.planning.selection import Selection, earlier_summary, task_of
-from turnfold.planning.shorten import quote_task
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, wrap
+from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, quote_task, wrap
 from turnfold.transcript import Transcript
 
 

@@ -54,7 +54,7 @@ def plan(
 
     draft = Draft(transcript, measure, options, target, target_is_limit=limit is not None)
     for step in policy.steps:
-        if draft.met:
+        if draft.is_met():
             break
         run_step(draft, step)
     if not draft.changed:

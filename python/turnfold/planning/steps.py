@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from turnfold import checks
+from turnfold.meter import truncate_middle
 from turnfold.model.plan import SummaryRole
 from turnfold.model.policy import Step, Summarize, TruncateResults
 from turnfold.planning.draft import Draft, Hole, Shortened
 from turnfold.planning.selection import NotSelected, Selection, select, task_of
-from turnfold.planning.shorten import quote_task, shorten
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, wrap
+from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, quote_task, wrap
 from turnfold.transcript import Transcript
 
 _SHORTEST_TASK_TOKENS = 48
@@ -68,7 +68,7 @@ def _role(draft: Draft, step: Summarize, chosen: Selection) -> SummaryRole:
 
 def _truncate_results(draft: Draft, step: TruncateResults) -> None:
     """Shorten kept tool results, the largest first, until the target is met; further where nothing else can meet it."""
-    if draft.met:
+    if draft.is_met():
         return
     transcript, measure = draft.transcript, draft.measure
     sizes = {i: list(_result_tokens(transcript, i, measure.encoding)) for i in range(draft.kept_from, len(transcript))}
@@ -82,7 +82,7 @@ def _truncate_results(draft: Draft, step: TruncateResults) -> None:
             saved = measure.messages(index, index + 1) - measure.new_message(shorter)
             if saved > 0:
                 draft.shorten(index, Shortened(blocks, max_tokens, saved))
-            if draft.met:
+            if draft.is_met():
                 return
         # Below the size that the policy asks for, only as far as the limit demands.
         if not draft.target_is_limit or draft.tokens_with_least() <= draft.target_tokens:
@@ -96,16 +96,14 @@ def shortened_message(
 ) -> bytes:
     """Return the JSON of message `index` with the texts of `blocks` cut to `max_tokens` tokens each."""
     texts = transcript.blocks(index)
-    return transcript.rewrite(index, {b: shorten(texts[b].text, max_tokens, encoding) for b in blocks})
+    return transcript.rewrite(index, {b: truncate_middle(texts[b].text, max_tokens, encoding) for b in blocks})
 
 
 def _result_tokens(transcript: Transcript, index: int, encoding: str) -> Iterator[tuple[int, int]]:
-    kinds = [block.kind for block in transcript.blocks(index)]
-    if "tool_result" not in kinds:
-        return
-    for block, tokens in enumerate(transcript.block_tokens(index, encoding=encoding)):
-        if kinds[block] == "tool_result":
-            yield block, tokens
+    results = [k for k, b in enumerate(transcript.blocks(index)) if b.kind == "tool_result" and b.rewritable]
+    if results:
+        tokens = transcript.block_tokens(index, encoding=encoding)
+        yield from ((block, tokens[block]) for block in results)
 
 
 def _levels(step: TruncateResults) -> Iterator[int]:

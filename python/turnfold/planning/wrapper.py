@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from turnfold.errors import ArgumentError
+from turnfold.meter import truncate_middle
 
 MARKER_BODY: Final = "No summary of them could be made."
 """The body of a summary where nothing better fits, or nothing answered in time."""
@@ -35,6 +36,11 @@ def neutralise(text: str) -> str:
     Only the `<` of such a delimiter changes, to `&lt;`: all else, and every other tag, stays as it is.
     """
     return _IMITATION.sub("&lt;", text)
+
+
+def quote_task(task: str, max_tokens: int, encoding: str) -> str:
+    """Quote the first user message for a summary: without imitated delimiters, cut in its middle to `max_tokens`."""
+    return truncate_middle(neutralise(task), max_tokens, encoding)
 
 
 def wrap(summary: WrappedSummary) -> str:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from turnfold import meter
 from turnfold.model.summary import DigestKind, SourceMessage, SummaryReply, SummaryRequest, ToolDigest
-from turnfold.planning.shorten import shorten
 from turnfold.planning.wrapper import MARKER_BODY, neutralise
 from turnfold.prompts.render import heading_text, item_text, read_sections, render_sections
 from turnfold.prompts.schemas import SummarySchema, Topic, schema_named
@@ -88,7 +87,7 @@ def _collect(request: SummaryRequest, schema: SummarySchema) -> list[tuple[Topic
     found.extend(("users", text) for text in _user_texts(request))
     said = [text for message in request.messages if message.role == "assistant" if (text := _spoken(message))]
     found.extend(("findings", _first_words(text)) for text in said[:-1])
-    found.extend(("state", shorten(text, _STATE_TOKENS, request.encoding)) for text in said[-1:])
+    found.extend(("state", meter.truncate_middle(text, _STATE_TOKENS, request.encoding)) for text in said[-1:])
     found.extend((_topic_of(digest), digest.text) for digest in _latest_of_each(request.digests))
     return _latest_of_equals((topic, neutralise(text)) for topic, text in found)
 
@@ -184,7 +183,9 @@ def _choose_users(users: Sequence[_Item], room: int, encoding: str) -> list[_Ite
         available = room - min(older * _SHORTEST_QUOTE_TOKENS, room // 3)
         quoted = item
         if item.tokens > available:
-            text = shorten(item.text, available - 4, encoding) if available >= _SHORTEST_QUOTE_TOKENS else ""
+            text = (
+                meter.truncate_middle(item.text, available - 4, encoding) if available >= _SHORTEST_QUOTE_TOKENS else ""
+            )
             quoted = _Item("users", item.order, text, meter.count(item_text(text), encoding))
         if not quoted.text or quoted.tokens > room:
             left_out = f"[{older + 1} older user messages are left out]"

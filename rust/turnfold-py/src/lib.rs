@@ -19,7 +19,7 @@ mod _core {
     #[pymodule_export]
     use super::identifiers::{extract_identifiers, occurring, surviving};
     #[pymodule_export]
-    use super::text::{count, count_many, count_up_to, decode, encode, encoding_for_model, truncate};
+    use super::text::{count, count_many, count_up_to, decode, encode, encoding_for_model, truncate, truncate_middle};
     #[pymodule_export]
     use super::transcript::Transcript;
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use turnfold_core::meter::models::{self, ModelLabel};
+use turnfold_core::truncate as middle;
 use turnfold_tokens::{Encoding, Keep, Tokenizer};
 
 use crate::door::{Fault, attached, detached};
@@ -103,6 +104,20 @@ pub(crate) fn truncate(
         let head = text.get(..cut.head_bytes).unwrap_or_default();
         let tail = text.get(cut.tail_start..).unwrap_or_default();
         Ok((head.to_owned(), tail.to_owned(), head.len() + tail.len() < text.len()))
+    })
+}
+
+/// `text` cut in its middle to at most `max_tokens`, with a line that says how much went.
+#[pyfunction]
+pub(crate) fn truncate_middle(
+    py: Python<'_>,
+    text: &Bound<'_, PyString>,
+    encoding: &str,
+    max_tokens: usize,
+) -> PyResult<String> {
+    let text = input::text(text)?;
+    run(py, encoding, text.len(), |t| {
+        Ok(middle::truncate_middle(&text, max_tokens, t, &middle::notice).text)
     })
 }
 

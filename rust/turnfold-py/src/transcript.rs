@@ -19,8 +19,8 @@ use crate::text;
 #[pyclass(frozen, module = "turnfold._core")]
 pub(crate) struct Transcript(pub(crate) turnfold_core::Transcript);
 
-/// `kind`, `path`, `call_id`, `name`, `text`, `is_error`.
-type BlockFields = (&'static str, String, Option<String>, Option<String>, String, bool);
+/// `kind`, `path`, `call_id`, `name`, `text`, `is_error`, `rewritable`.
+type BlockFields = (&'static str, String, Option<String>, Option<String>, String, bool, bool);
 
 /// `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
 type DigestFields = (usize, &'static str, String, Option<String>, String, String, bool);
@@ -116,6 +116,7 @@ impl Transcript {
                         block.name().map(Into::into),
                         texts.join("\n"),
                         block.row.is_error,
+                        block.row.body.is_some(),
                     )
                 })
                 .collect())
