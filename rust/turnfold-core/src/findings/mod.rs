@@ -47,6 +47,14 @@ impl Severity {
             Self::Error => "error",
         }
     }
+
+    fn who_answers(self) -> &'static str {
+        match self {
+            Self::Hint => "a provider may answer",
+            Self::Warning => "some models or servers answer",
+            Self::Error => "the provider answers",
+        }
+    }
 }
 
 /// What a rule is about.
@@ -230,7 +238,7 @@ impl<'a> Scene<'a> {
             message,
             block,
             call_id,
-            text: format!("{what}; answer of the provider: {}", demand.answer),
+            text: format!("{what}; {}: {}", demand.severity.who_answers(), demand.answer),
             path,
         });
     }
