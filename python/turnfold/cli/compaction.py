@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from turnfold.checks import scan
 from turnfold.cli.faults import Fault, fault_of_error, fault_of_os_error
 from turnfold.cli.inputs import Document, read_file
 from turnfold.cli.outputs import AtomicFile, Target
@@ -53,7 +54,7 @@ class CompactRecord(msgspec.Struct, frozen=True):
 
     `status` is compacted, skipped (written unchanged; `reason` says why) or failed (not written; `reason` is the
     error's code). `output` is the file that the transcript is in when the command ends, null where it failed.
-    `findings` counts what a scan of the result finds. Fields that a failed transcript has no value for are null.
+    `findings` counts what a scan of the output finds. Fields that a failed transcript has no value for are null.
     """
 
     path: str
@@ -189,7 +190,7 @@ def _skipped(document: Document, transcript: Transcript, target: Target, skip: S
         messages=BeforeAfter(len(transcript), len(transcript)),
         tokens=_tokens(skip.before, skip.before),
         output=target.shown,
-        findings=len(skip.findings),
+        findings=len(scan(transcript).findings),
     )
 
 

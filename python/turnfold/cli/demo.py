@@ -1,6 +1,7 @@
 """`turnfold demo`: compacts a folder of sample transcripts and shows what came of each."""
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 from turnfold.cli.compact import add_policy, inputs_of, place, policy_of
@@ -16,8 +17,8 @@ LIMIT_TOKENS = 4_000
 DETAILS = f"""\
 Compacts every transcript of FOLDER (default: samples, of a checkout of the project) down to {LIMIT_TOKENS:,} tokens,
 offline, and writes the results to OUT (default: demo-output). One row a transcript: messages and tokens before and
-after, findings of a scan of the result, identifiers (paths, names, numbers) kept of all that stood in what was
-replaced, tokens that a prompt cache still has, and milliseconds from the file's bytes to the new ones.
+after, findings of a scan of what was written, identifiers (paths, names, numbers) kept of all that stood in what was
+replaced, tokens at the start that a prompt cache still has, and milliseconds from the input's bytes to the output's.
 
 exit status: 0 every transcript was compacted or skipped; 1 one failed; 2 the command line is wrong."""
 
@@ -52,6 +53,12 @@ def run(options: argparse.Namespace) -> int:
     if records:
         table.rule()
         table.row(_sums(records), style="bold")
+    skipped = Counter(record.reason for record in records if record.status == "skipped")
+    if skipped:
+        reasons = ", ".join(f"{count} {reason}" for reason, count in skipped.items())
+        write_text(
+            f"Skipped, and written unchanged: {reasons} (the limit is {number(options.limit_tokens or 0)} tokens)."
+        )
     write_text("")
     write_text(f"The compacted transcripts are in {show(options.output)}/; read one, or compare it with its original:")
     example = next((r for r in records if r.status == "compacted"), None)
@@ -66,11 +73,11 @@ def _table() -> Table:
         (
             Column("transcript", 0),
             Column("format", 18),
-            Column("messages", 9, right=True),
+            Column("messages", 11, right=True),
             Column("tokens", 16, right=True),
             Column("findings", 8, right=True),
-            Column("ids kept", 9, right=True),
-            Column("cached", 6, right=True),
+            Column("ids kept", 8, right=True),
+            Column("cache kept", 10, right=True),
             Column("ms", 6, right=True),
         ),
         rule=True,
@@ -78,7 +85,7 @@ def _table() -> Table:
 
 
 def _row(record: CompactRecord, folder: Path) -> tuple[str, ...]:
-    name = place(record).removeprefix(f"{show(str(folder))}/")
+    name = (place(record) if ".jsonl" in record.path else record.path).removeprefix(f"{show(str(folder))}/")
     milliseconds = f"{record.seconds * 1000:.1f}"
     if record.messages is None or record.tokens is None:
         return (name, record.format or "", "", f"{record.status}", record.reason or "", "", "", milliseconds)
@@ -90,7 +97,7 @@ def _row(record: CompactRecord, folder: Path) -> tuple[str, ...]:
     return (
         name,
         record.format or "",
-        f"{record.messages.before} → {record.messages.after}",
+        f"{number(record.messages.before)} → {number(record.messages.after)}",
         f"{number(before)} → {number(after)}",
         str(record.findings or 0),
         "" if identifiers is None else f"{identifiers.kept}/{identifiers.all}",
@@ -107,7 +114,7 @@ def _sums(records: list[CompactRecord]) -> tuple[str, ...]:
     return (
         f"{len(records)} transcripts, {compacted} compacted",
         "",
-        f"{sum(m.before for m in messages)} → {sum(m.after for m in messages)}",
+        f"{number(sum(m.before for m in messages))} → {number(sum(m.after for m in messages))}",
         f"{number(sum(t.before for t in tokens))} → {number(sum(t.after for t in tokens))}",
         str(sum(record.findings or 0 for record in records)),
         f"{sum(i.kept for i in identifiers)}/{sum(i.all for i in identifiers)}",
