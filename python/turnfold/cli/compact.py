@@ -9,7 +9,7 @@ from types import MappingProxyType
 import msgspec
 
 from turnfold.cli.compaction import CompactRecord, Instructions, compact_file, failed_record
-from turnfold.cli.display import Column, Table, number, write_record
+from turnfold.cli.display import Column, Table, number, place, write_record
 from turnfold.cli.faults import FOUND, OK, Fault, UsageError, complain
 from turnfold.cli.inputs import InputFile, find_inputs
 from turnfold.cli.outputs import make_room, out_is_file, plan_targets
@@ -115,18 +115,13 @@ def _printer(options: argparse.Namespace) -> Callable[[CompactRecord, Fault | No
             if options.json:
                 complain(msgspec.json.encode(record).decode())
             elif fault is None:
-                complain(f"turnfold: {place(record)}: {record.status}, {_change(record)}")
+                complain(f"turnfold: {place(record.path, record.index)}: {record.status}, {_change(record)}")
         elif options.json:
             write_record(record)
         elif fault is None:
             table.row(row_of(record), style="" if record.status == "compacted" else "yellow")
 
     return show
-
-
-def place(record: CompactRecord) -> str:
-    """Which transcript a record is about."""
-    return record.path if record.index is None else f"{record.path}[{record.index}]"
 
 
 def _change(record: CompactRecord) -> str:
@@ -152,7 +147,7 @@ def row_of(record: CompactRecord) -> tuple[str, ...]:
     """Return a record as a row of that table."""
     messages, tokens = record.messages, record.tokens
     return (
-        place(record),
+        place(record.path, record.index),
         record.format or "",
         "" if messages is None else f"{number(messages.before)} -> {number(messages.after)}",
         "" if tokens is None else f"{number(tokens.before)} -> {number(tokens.after)}",

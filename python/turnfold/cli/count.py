@@ -4,7 +4,7 @@ import argparse
 
 import msgspec
 
-from turnfold.cli.display import Column, Table, number, write_record
+from turnfold.cli.display import Column, Table, number, place, write_record
 from turnfold.cli.faults import OK, UNREADABLE, FaultLog
 from turnfold.cli.inputs import Document
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_transcripts
@@ -107,7 +107,7 @@ def _print(table: Table, record: CountRecord) -> None:
     tokens = record.tokens
     table.row(
         (
-            f"{record.path}[{record.index}]",
+            place(record.path, record.index),
             record.format,
             number(record.messages),
             number(tokens.n),

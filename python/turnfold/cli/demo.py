@@ -4,9 +4,9 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from turnfold.cli.compact import add_policy, inputs_of, place, policy_of
+from turnfold.cli.compact import add_policy, inputs_of, policy_of
 from turnfold.cli.compaction import CompactRecord, Instructions, compact_file
-from turnfold.cli.display import Column, Table, number, write_text
+from turnfold.cli.display import Column, Table, number, place, write_text
 from turnfold.cli.faults import FOUND, OK, UsageError, complain
 from turnfold.cli.inputs import show
 from turnfold.cli.outputs import make_room, plan_targets
@@ -85,7 +85,7 @@ def _table() -> Table:
 
 
 def _row(record: CompactRecord, folder: Path) -> tuple[str, ...]:
-    name = (place(record) if ".jsonl" in record.path else record.path).removeprefix(f"{show(str(folder))}/")
+    name = place(record.path, record.index).removeprefix(f"{show(str(folder))}/")
     milliseconds = f"{record.seconds * 1000:.1f}"
     if record.messages is None or record.tokens is None:
         return (name, record.format or "", "", f"{record.status}", record.reason or "", "", "", milliseconds)

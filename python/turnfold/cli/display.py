@@ -75,9 +75,20 @@ class Table:
         Console(soft_wrap=True, highlight=False).print(Text(line, style=style))
 
 
+def place(path: str, index: int | None) -> str:
+    """Return a transcript's place: the path, and the index where the file may hold more than one."""
+    alone = index is None or (index == 0 and path != "-" and ".jsonl" not in path)
+    return path if alone else f"{path}[{index}]"
+
+
 def shorten(text: str, width: int) -> str:
     """Return the text in at most `width` characters; a longer one loses its start, as the end of a path says more."""
     return text if len(text) <= width else "…" + text[len(text) - width + 1 :]
+
+
+def amount(value: int, unit: str) -> str:
+    """Return a number with its unit, which is plural but for one."""
+    return f"{number(value)} {unit}" if value == 1 else f"{number(value)} {unit}s"
 
 
 def number(value: int) -> str:

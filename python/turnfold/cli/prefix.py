@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from turnfold.checks import compare_prefix
-from turnfold.cli.display import number, write_record, write_text
+from turnfold.cli.display import amount, place, write_record, write_text
 from turnfold.cli.faults import OK, UNREADABLE, Fault, FaultLog, UsageError
 from turnfold.cli.inputs import Document, InputFile, find_inputs
 from turnfold.cli.reading import INPUTS_HELP, add_common, read_files
@@ -122,9 +122,10 @@ def _record(before: Document, after: Document, report: PrefixReport) -> PrefixRe
 
 
 def _print(record: PrefixRecord) -> None:
-    write_text(f"{record.before.path}[{record.before.index}] -> {record.after.path}[{record.after.index}]")
+    before, after = (place(side.path, side.index) for side in (record.before, record.after))
+    write_text(f"{before} -> {after}")
     write_text(
-        f"  shared: {number(record.messages)} messages, {number(record.tokens)} tokens, {number(record.bytes)} bytes"
+        f"  shared: {amount(record.messages, 'message')}, {amount(record.tokens, 'token')}, {amount(record.bytes, 'byte')}"
     )
     difference = record.first_difference
     if difference is None:

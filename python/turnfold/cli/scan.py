@@ -5,7 +5,7 @@ import argparse
 import msgspec
 
 from turnfold.checks import scan
-from turnfold.cli.display import Column, Table, number, write_record, write_text
+from turnfold.cli.display import Column, Table, number, place, write_record, write_text
 from turnfold.cli.faults import FOUND, OK, UNREADABLE, FaultLog
 from turnfold.cli.inputs import Document
 from turnfold.cli.reading import INPUTS_HELP, add_paths, read_transcripts
@@ -90,7 +90,7 @@ def _print(table: Table, record: ScanRecord) -> None:
     severities = [finding.severity for finding in record.findings]
     table.row(
         (
-            f"{record.path}[{record.index}]",
+            place(record.path, record.index),
             record.format,
             "yes" if record.ok else "no",
             number(record.pairs),

@@ -5,7 +5,7 @@ import argparse
 import msgspec
 
 from turnfold.checks import find_split, split_points
-from turnfold.cli.display import write_record, write_text
+from turnfold.cli.display import amount, place, write_record, write_text
 from turnfold.cli.faults import FOUND, OK, UNREADABLE, FaultLog, UsageError
 from turnfold.cli.reading import INPUTS_HELP, add_paths, read_transcripts
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns
@@ -112,7 +112,7 @@ def _choose(transcript: Transcript, keep: Keep | None, at: int | None, place: st
 
 
 def _print(record: SplitRecord) -> None:
-    write_text(f"{record.path}[{record.index}]  {record.format}, {record.messages} messages")
+    write_text(f"{place(record.path, record.index)}  {record.format}, {amount(record.messages, 'message')}")
     write_text(f"  legal cuts: {_ranges(record.splits) or 'none'}")
     if record.chosen is not None:
         chosen = record.chosen
