@@ -318,13 +318,27 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
         return;
     }
     let texts = rows.text_mark();
-    let inner = |field: &str| call.get(field).filter(|v| v.is_object());
-    let called = inner("function").or_else(|| inner("custom")).unwrap_or(call);
-    let name = called.get("name");
+    let [mut id, mut wrapped, mut name, mut arguments] = [None; 4];
+    for (key, value) in call.fields() {
+        match &*key.key() {
+            b"id" => id = Some(value),
+            b"function" | b"custom" if value.is_object() => wrapped = Some(value),
+            b"name" => name = Some(value),
+            b"arguments" | b"input" => arguments = Some(value),
+            _ => {}
+        }
+    }
+    for (key, value) in wrapped.into_iter().flat_map(Value::fields) {
+        match &*key.key() {
+            b"name" => name = Some(value),
+            b"arguments" | b"input" => arguments = Some(value),
+            _ => {}
+        }
+    }
     rows.text(name);
-    rows.text(called.get("arguments").or_else(|| called.get("input")));
+    rows.text(arguments);
     let mut block = block_of(call, BlockKind::ToolCall, place);
-    block.call_id = call.get("id").and_then(literal);
+    block.call_id = id.and_then(literal);
     block.name = name.and_then(literal);
     rows.block(texts, block);
 }

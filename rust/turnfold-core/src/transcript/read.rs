@@ -28,8 +28,12 @@ impl Transcript {
             Some(format) => (format, Cow::Borrowed("named by the caller")),
             None => formats::detect(root, messages)?,
         };
-        let mut rows = Rows::default();
-        let mut read = Vec::new();
+        let count = messages.items().count();
+        let mut rows = Rows {
+            blocks: Vec::with_capacity(count),
+            texts: Vec::with_capacity(count + count / 2),
+        };
+        let mut read = Vec::with_capacity(count);
         let array = messages.span();
         let mut edge = array.start + 1;
         for (index, value) in messages.items().enumerate() {
