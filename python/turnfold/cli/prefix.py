@@ -124,9 +124,8 @@ def _record(before: Document, after: Document, report: PrefixReport) -> PrefixRe
 def _print(record: PrefixRecord) -> None:
     before, after = (place(side.path, side.index) for side in (record.before, record.after))
     write_text(f"{before} -> {after}")
-    write_text(
-        f"  shared: {amount(record.messages, 'message')}, {amount(record.tokens, 'token')}, {amount(record.bytes, 'byte')}"
-    )
+    shared = (amount(record.messages, "message"), amount(record.tokens, "token"), amount(record.bytes, "byte"))
+    write_text(f"  shared: {', '.join(shared)}")
     difference = record.first_difference
     if difference is None:
         write_text("  first difference: none, all of A is a prefix of B")
