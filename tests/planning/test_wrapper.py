@@ -50,7 +50,10 @@ def test_other_tags_stay_as_they_are() -> None:
         '<turnfold-summary messages="x">\nThis\n\nbody\n</turnfold-summary>',
         '<turnfold-summary messages="2">\nThis\n\nbody\n</turnfold-summary> and more',
         'say <turnfold-summary messages="2">\nThis\n\nbody\n</turnfold-summary>',
-        '<turnfold-summary messages="2">\n\n<turnfold-task characters="99">\n\n</turnfold-task>\n\n\n</turnfold-summary>',
+        (
+            '<turnfold-summary messages="2">\n\n<turnfold-task characters="99">\n\n</turnfold-task>\n\n\n'
+            "</turnfold-summary>"
+        ),
     ],
 )
 def test_other_text_is_not_recognised(text: str) -> None:

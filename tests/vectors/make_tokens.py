@@ -72,13 +72,19 @@ CASES: list[tuple[str, Text]] = [
     ("chinese", "\u4f60\u597d\uff0c\u4e16\u754c\u3002\u4eca\u5929\u5929\u6c14\u5f88\u597d\uff01"),
     ("japanese", "\u3053\u3093\u306b\u3061\u306f\u4e16\u754c\u3001\u30c6\u30b9\u30c8\u3067\u3059\u3002"),
     ("korean", "\uc548\ub155\ud558\uc138\uc694 \uc138\uacc4 \u1112\u1161\u11ab"),
-    ("russian", "\u041f\u0440\u0438\u0432\u0435\u0442, \u041c\u0418\u0420! \u042d\u0442\u043e \u0442\u0435\u0441\u0442."),
+    (
+        "russian",
+        "\u041f\u0440\u0438\u0432\u0435\u0442, \u041c\u0418\u0420! \u042d\u0442\u043e \u0442\u0435\u0441\u0442.",
+    ),
     ("greek", "\u039a\u03b1\u03bb\u03b7\u03bc\u03ad\u03c1\u03b1 \u039a\u03cc\u03c3\u03bc\u03b5"),
     ("german", "Gr\u00fc\u00dfe, \u00dcBERMUT und \u1e9e"),
     ("title case letters", "\u01c5ara \u01c8 \u1f88x"),
     ("modifier letters", "\u02b0a A\u02b0B \u02b0"),
     ("case and caseless", "ABC\u4e2dD \u4e2dAb A\u4e2d B\u4e2dc"),
-    ("other numbers", "\u00bd \u2167 \u0663\u0664\u0665\u0666 \u0be7\u0be8 \u2460\u2461\u2462\u2463 \U0001d7d8\U0001d7d9"),
+    (
+        "other numbers",
+        "\u00bd \u2167 \u0663\u0664\u0665\u0666 \u0be7\u0be8 \u2460\u2461\u2462\u2463 \U0001d7d8\U0001d7d9",
+    ),
     ("emoji", "\U0001f600\U0001f603 \U0001f680"),
     ("emoji zwj", "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466 \U0001f3f3\ufe0f\u200d\U0001f308"),
     ("emoji skin", "\U0001f44b\U0001f3fd\U0001f44d\U0001f3ff \U0001f1e9\U0001f1ea"),
@@ -104,7 +110,10 @@ CASES: list[tuple[str, Text]] = [
     ("ruler", "=" * 79 + "\n" + "-" * 80 + "\n" + "#" * 81),
     ("base64", "SGVsbG8sIHdvcmxkISBUaGlzIGlzIGEgdGVzdCBvZiBiYXNlNjQgZW5jb2Rpbmc+/w=="),
     ("code many times", {"repeat": [CODE, 300]}),
-    ("mixed many times", {"repeat": ["\u4e16\u754c Gr\u00fc\u00dfe it's 12345 \U0001f469\u200d\U0001f467\r\n  x\u3000", 2000]}),
+    (
+        "mixed many times",
+        {"repeat": ["\u4e16\u754c Gr\u00fc\u00dfe it's 12345 \U0001f469\u200d\U0001f467\r\n  x\u3000", 2000]},
+    ),
     ("digits many", {"repeat": ["1234567890", 100_000]}),
     ("arabic digits many", {"repeat": ["\u0661\u0662\u0663\u0664", 20_000]}),
     ("one letter many", {"repeat": ["a", 1_000_000]}),
@@ -152,7 +161,11 @@ def main() -> None:
     lines = []
     for name, text in CASES:
         ids = {encoding: tokenizer.encode_ordinary(spell(text)) for encoding, tokenizer in tokenizers.items()}
-        case: dict[str, object] = {"name": name, "text": text, "counts": {key: len(value) for key, value in ids.items()}}
+        case: dict[str, object] = {
+            "name": name,
+            "text": text,
+            "counts": {key: len(value) for key, value in ids.items()},
+        }
         if all(len(value) <= FEW for value in ids.values()):
             case["ids"] = ids
         lines.append(json.dumps(case))

@@ -1,5 +1,7 @@
 //! Comparing and splicing 1 MB request bodies. Each bench checks its answer.
 
+#![allow(clippy::panic, reason = "a bench stops where it is wrong")]
+
 use std::fmt::Write as _;
 use std::sync::Arc;
 

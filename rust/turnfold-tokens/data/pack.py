@@ -47,9 +47,7 @@ def last_merge(token: bytes, rank: int, ranks: dict[bytes, int]) -> tuple[int, i
     parts = [token[i : i + 1] for i in range(len(token))]
     while len(parts) > 2:
         candidates = [
-            (joined, i)
-            for i in range(len(parts) - 1)
-            if (joined := ranks.get(parts[i] + parts[i + 1], rank)) < rank
+            (joined, i) for i in range(len(parts) - 1) if (joined := ranks.get(parts[i] + parts[i + 1], rank)) < rank
         ]
         if not candidates:
             raise SystemExit(f"token {rank} {token!r} is not the join of two earlier tokens")

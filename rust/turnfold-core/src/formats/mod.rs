@@ -187,7 +187,7 @@ pub(crate) fn only_text(content: Value<'_>) -> bool {
     !content.is_array()
         || content
             .items()
-            .all(|part| part.get("text").is_some_and(|t| t.is_string()))
+            .all(|part| part.get("text").is_some_and(Value::is_string))
 }
 
 /// The role that a literal spells.

@@ -1,5 +1,6 @@
 //! Random request bodies in both formats, with white space where JSON allows it.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use proptest::prelude::*;
@@ -23,10 +24,10 @@ impl Body {
         if !self.bare {
             out.push_str("{ \"model\":\"m\"");
             if let Some(tools) = &self.tools {
-                out.push_str(&format!(", \"tools\": {tools}"));
+                let _ = write!(out, ", \"tools\": {tools}");
             }
             if let Some(system) = &self.system {
-                out.push_str(&format!(",\"system\":{system}"));
+                let _ = write!(out, ",\"system\":{system}");
             }
             out.push_str(",\"messages\" :");
         }

@@ -1,5 +1,12 @@
 //! What is made of transcripts: comparisons, splices, digests. One module a part of the kernel.
 
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops where it is wrong"
+)]
+
 mod bodies;
 mod digests;
 mod prefix;
