@@ -1,5 +1,7 @@
 //! The shared table of identifiers, and laws over random text.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where it is wrong")]
+
 use proptest::prelude::*;
 use serde_json::Value;
 use turnfold_core::identifiers::{Extractor, IdentifierKind, MAX_URL_BYTES, extract, occurring};
