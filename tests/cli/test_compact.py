@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import turnfold.checks
+import turnfold.cli.compaction
 from turnfold.transcript import Transcript
 
 SMALL = ["--limit-tokens", "900"]
@@ -214,7 +215,6 @@ def test_out_that_cannot_be_written(run, folder, tmp_path):
     assert (tmp_path / "file").read_text() == "x"
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_failed_write_leaves_the_old_file(run, folder, tmp_path, monkeypatch):
     out = tmp_path / "out"
     out.mkdir()
@@ -230,6 +230,29 @@ def test_a_failed_write_leaves_the_old_file(run, folder, tmp_path, monkeypatch):
     assert files(out) == ["a.json"]
     assert (out / "a.json").read_text() == "old"
     assert [record["status"] for record in ran.records] == ["compacted", "failed"]
+
+
+def test_an_interruption_leaves_nothing_behind(run, folder, tmp_path, long, monkeypatch):
+    (folder / "b.jsonl").write_bytes(line_of(long) * 2)
+    real, calls = turnfold.cli.compaction.compact_sync, []
+
+    def interrupted(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return real(*arguments, **options)
+
+    monkeypatch.setattr(turnfold.cli.compaction, "compact_sync", interrupted)
+    ran = run("compact", folder, "-o", tmp_path / "out", *SMALL, "--json")
+    assert (ran.status, ran.err, len(ran.records)) == (130, "", 2)
+    assert files(tmp_path / "out") == ["a.json"]
+
+
+def test_a_long_name(run, tmp_path, long):
+    source = tmp_path / f"{'n' * 250}.json"
+    source.write_bytes(long)
+    assert run("compact", source, "-o", tmp_path / "out", *SMALL).status == 0
+    assert files(tmp_path / "out") == [source.name]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="modes of POSIX")

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import gzip
 import os
+import secrets
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -138,7 +139,7 @@ class AtomicFile:
         self._stream.write(data)
 
     def _open(self, path: Path) -> ByteSink:
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+        temporary = path.with_name(f".turnfold-{secrets.token_hex(8)}.part")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self._temporary = temporary
         self._raw = os.fdopen(descriptor, "wb")
