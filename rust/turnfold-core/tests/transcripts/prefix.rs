@@ -36,6 +36,72 @@ fn the_table() {
     }
 }
 
+/// The field cases of layer prefix. Where the format has no instructions beside the messages, they are the first one.
+#[test]
+fn the_field_cases() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/vectors/cases");
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let case: Value = match serde_json::from_slice(&std::fs::read(entry.unwrap().path()).unwrap()) {
+            Ok(case) => case,
+            Err(_) => continue,
+        };
+        if case["layer"] != "prefix" {
+            continue;
+        }
+        let beside = case["format"] == "anthropic";
+        let format = if beside { "anthropic.messages" } else { "openai.chat" };
+        let requests: Vec<_> = case["input"]["requests"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|request| {
+                let mut messages: Vec<String> = request["messages"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .map(|m| m.as_str().unwrap().to_owned())
+                    .collect();
+                if !beside {
+                    messages.insert(0, json!({"role": "system", "content": request["system"]}).to_string());
+                }
+                let body = Body {
+                    format,
+                    tools: request["tools"].as_str().map(str::to_owned),
+                    system: beside.then(|| request["system"].to_string()),
+                    messages,
+                    gaps: Vec::new(),
+                    bare: false,
+                };
+                body.read()
+            })
+            .collect();
+        let got = report(&requests[0], &requests[1]);
+        let expect = &case["expect"]["prefix"];
+        let divergence = got.first_difference.map_or(Value::Null, |d| {
+            let index = d.message.map_or(0, |k| k - usize::from(!beside));
+            json!({"segment": d.section.as_str(), "index": index})
+        });
+        assert_eq!(
+            json!(got.before_is_prefix),
+            expect["first_is_prefix_of_second"],
+            "{}",
+            case["title"]
+        );
+        assert_eq!(divergence, expect["first_divergence"], "{}", case["title"]);
+        if let Some(ignoring) = expect.get("ignoring_cache_markers") {
+            assert_eq!(
+                json!(got.ignoring_cache_markers),
+                ignoring["first_is_prefix_of_second"],
+                "{}",
+                case["title"]
+            );
+        }
+        seen += 1;
+    }
+    assert!(seen >= 5, "{seen} cases in {folder}");
+}
+
 /// Byte by byte over the parts, as the documentation says it.
 fn naively(before: &Body, after: &Body) -> (usize, usize, bool) {
     let (old, new) = (before.parts(), after.parts());
