@@ -14,8 +14,8 @@ from turnfold.model.policy import Policy, Summarize
 from turnfold.model.result import Attempt, AttemptOutcome, Timings
 from turnfold.model.scan import ScanOptions
 from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
-from turnfold.planning.apply import Applied, CompactionResult, apply
-from turnfold.planning.fill import openings
+from turnfold.planning.apply import Applied, CompactionResult, apply_opened
+from turnfold.planning.fill import Opening, openings
 from turnfold.planning.plan import plan
 from turnfold.planning.request import summary_request
 from turnfold.prompts.judge import judge
@@ -39,6 +39,7 @@ class _Prepared:
 
     transcript: Transcript
     plan: CompactionPlan
+    opened: tuple[Opening, ...]
     requests: tuple[SummaryRequest, ...]
     seconds: float
 
@@ -153,8 +154,9 @@ def _prepare(
     planned = plan(transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options)
     if isinstance(planned, Skip):
         return planned
-    requests = tuple(summary_request(transcript, opening) for opening in openings(transcript, planned))
-    return _Prepared(transcript, planned, requests, perf_counter() - started)
+    opened = openings(transcript, planned)
+    requests = tuple(summary_request(transcript, opening) for opening in opened)
+    return _Prepared(transcript, planned, opened, requests, perf_counter() - started)
 
 
 async def _ask(prepared: _Prepared, chain: Fallback, filling: _Filling, deadline_seconds: float | None) -> None:
@@ -185,7 +187,7 @@ def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
             filling.replies[hole] = _write_by_rule(hole, request, filling.attempts)
     replies = [filling.replies[hole] for hole in range(len(prepared.requests))]
     started = perf_counter()
-    applied = apply(prepared.transcript, prepared.plan, [reply.text for _, reply in replies])
+    applied = apply_opened(prepared.transcript, prepared.plan, prepared.opened, [reply.text for _, reply in replies])
     if isinstance(applied, Skip):
         return applied
     return _result(

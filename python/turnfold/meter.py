@@ -1,11 +1,13 @@
 """What plain text holds: tokens and identifiers."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Final, Literal
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.model.counts import DEFAULT_ENCODING
+
+_LONGEST_WORD: Final = 64
 
 KeepEnd = Literal["head", "tail"]
 
@@ -36,11 +38,25 @@ def truncate(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING, *, ke
     return head + tail if cut else text
 
 
+def truncate_words(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING) -> str:
+    """Cut the end of `text` as `truncate` does, before a space where one is near the cut; trim white space.
+
+    Half a word or half a path would read as another one.
+    """
+    head = truncate(text, max_tokens, encoding)
+    if len(head) < len(text) and head and not head[-1].isspace() and not text[len(head)].isspace():
+        edge = max(head.rfind(" "), head.rfind("\n"))
+        if edge >= len(head) - _LONGEST_WORD:
+            head = head[:edge]
+    return head.strip()
+
+
 def truncate_middle(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING) -> str:
     """Cut `text` in its middle so that it counts at most `max_tokens`; return it as it is where it fits.
 
-    Head and tail stay, on line edges where they can, around a line that says how many tokens went. Where there is room
-    for nothing else that line is all, and where even that does not fit the result is empty. Linear in the text.
+    Head and tail stay, on edges of lines or words where they can, around a line that says how many tokens went. Where
+    there is room for nothing else that line is all, and where even that does not fit the result is empty. Linear in
+    the text.
     """
     _check(max_tokens)
     return _core.truncate_middle(text, encoding, max_tokens)

@@ -11,7 +11,7 @@ from turnfold.model.plan import CompactionPlan, KeepRange, Skip, SummaryHole, Tr
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.result import Attempt, IdentifierReport, TaskKept, Timings
 from turnfold.model.summary import Usage
-from turnfold.planning.fill import Opening, check_source, openings
+from turnfold.planning.fill import Opening, openings
 from turnfold.planning.steps import shortened_message
 from turnfold.planning.wrapper import recognise
 from turnfold.transcript import Message, Transcript
@@ -68,8 +68,13 @@ def apply(transcript: Transcript, plan: CompactionPlan, summaries: Sequence[str]
     plan's target; else a `Skip` says why. Raises `PlanMismatchError` for a plan of another transcript, and an
     `ArgumentError` for a wrong number of summaries or a blank one. O(messages) and the new text.
     """
-    check_source(transcript, plan)
-    opened = openings(transcript, plan)
+    return apply_opened(transcript, plan, openings(transcript, plan), summaries)
+
+
+def apply_opened(
+    transcript: Transcript, plan: CompactionPlan, opened: Sequence[Opening], summaries: Sequence[str]
+) -> Applied | Skip:
+    """Do the same with holes that are open already."""
     if len(opened) != len(summaries):
         raise ArgumentError(f"The plan has {len(opened)} holes, and {len(summaries)} summaries were given")
     texts = [opening.message(summary) for opening, summary in zip(opened, summaries, strict=True)]
@@ -114,7 +119,7 @@ def _judge(
         plan=plan,
         findings=report.findings,
         prefix=checks.compare_prefix(transcript, result, encoding=plan.encoding),
-        identifiers=_identifiers(transcript, result, plan, texts),
+        identifiers=_identifiers(transcript, result, plan, opened, texts),
         task_kept=_task_kept(transcript, opened),
         summary=texts[0] if texts else None,
         summary_role=result.roles[opened[0].hole.start] if opened else None,
@@ -128,12 +133,12 @@ def _task_kept(transcript: Transcript, opened: Sequence[Opening]) -> TaskKept:
 
 
 def _identifiers(
-    transcript: Transcript, result: Transcript, plan: CompactionPlan, texts: Sequence[str]
+    transcript: Transcript, result: Transcript, plan: CompactionPlan, opened: Sequence[Opening], texts: Sequence[str]
 ) -> IdentifierReport:
-    """Linear in the bytes of both transcripts."""
-    changed: dict[str, None] = {}
+    """Compare what went with what is there now. Linear in the bytes of both transcripts."""
+    changed = dict.fromkeys(name for opening in opened for name in opening.identifiers)
     for tile in plan.tiles:
-        if not isinstance(tile, KeepRange):
+        if isinstance(tile, TruncateBlock):
             changed.update(dict.fromkeys(transcript.identifiers(tile.start, tile.stop)))
     names = tuple(changed)
     there = result.surviving(names)

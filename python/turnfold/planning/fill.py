@@ -14,13 +14,18 @@ from turnfold.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """One hole. `task` is the quoted first user message, `room_tokens` what the summary's own text may count."""
+    """One hole.
+
+    `task` is the quoted first user message, `identifiers` those of all messages that go, `room_tokens` what the
+    summary's own text may count.
+    """
 
     hole: SummaryHole
     selection: Selection
     encoding: str
     task: str | None
     task_kept: TaskKept
+    identifiers: tuple[str, ...]
     room_tokens: int
     source_tokens: int
     _measure: Measure
@@ -37,7 +42,7 @@ class Opening:
                 return text
             # An estimate's bound is more than the text's own count, so cutting by the excess converges from above.
             tokens = meter.count(body, self.encoding)
-            body = meter.truncate(body, min(tokens - 1, max(0, tokens - over)), self.encoding).strip()
+            body = meter.truncate_words(body, min(tokens - 1, max(0, tokens - over)), self.encoding)
 
 
 def check_source(transcript: Transcript, plan: CompactionPlan) -> None:
@@ -73,6 +78,7 @@ def _open(transcript: Transcript, hole: SummaryHole, measure: Measure) -> Openin
         encoding=measure.encoding,
         task=quoted,
         task_kept=kept,
+        identifiers=transcript.identifiers(hole.start, hole.stop),
         room_tokens=_room(measure, hole, selection, quoted),
         source_tokens=measure.messages(hole.start, hole.stop),
         _measure=measure,

@@ -15,7 +15,7 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         task=opening.task,
         previous=None if previous is None else previous.body,
         digests=transcript.digests(start, hole.stop),
-        identifiers=transcript.identifiers(hole.start, hole.stop),
+        identifiers=opening.identifiers,
         max_tokens=opening.room_tokens,
         source_tokens=opening.source_tokens,
         encoding=opening.encoding,

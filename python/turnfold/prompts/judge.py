@@ -15,7 +15,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def judge(reply: str, request: SummaryRequest) -> Verdict:
-    """Judge a reply: blank, not shorter than its source, over the cap (then cut, on a character), or fine.
+    """Judge a reply: blank, not shorter than its source, over the cap (then cut, between words), or fine.
 
     Linear in the shorter of the reply and the source.
     """
@@ -26,5 +26,5 @@ def judge(reply: str, request: SummaryRequest) -> Verdict:
         return Verdict("longer_than_source", None)
     if meter.count_up_to(text, request.max_tokens, request.encoding) is not None:
         return Verdict("used", text)
-    cut = meter.truncate(text, request.max_tokens, request.encoding, keep="head").strip()
+    cut = meter.truncate_words(text, request.max_tokens, request.encoding)
     return Verdict("cut_to_cap", cut) if cut else Verdict("empty", None)

@@ -30,8 +30,8 @@ pub fn notice(removed_tokens: usize) -> String {
 
 /// Shortens `text` to at most `max_tokens` tokens, `notice` included, which is given the number of tokens removed.
 ///
-/// The beginning and the end are kept, half each, cut between characters, and between lines where a line edge lies in
-/// the inner quarter of what is kept. When there is no room beside the notice, the notice alone is returned; when not
+/// The beginning and the end are kept, half each, cut between characters, and between lines or words where an edge of one
+/// lies in the inner quarter of what is kept. When there is no room beside the notice, the notice alone is returned; when not
 /// even that fits, an empty text: a shortened text always says so, or is empty. Deterministic; linear in the text.
 pub fn truncate_middle(
     text: &str,
@@ -96,18 +96,18 @@ fn joined(head: &str, notice: &str, tail: &str) -> String {
     out
 }
 
-/// The beginning up to its last line edge, if that lies in its last quarter.
+/// The beginning up to its last line edge, else its last space, if that lies in its last quarter: half a word would
+/// read as another one.
 fn line_head(head: &str) -> &str {
-    match head.rfind('\n') {
-        Some(at) if at + 1 >= head.len() / 4 * 3 => head.get(..=at).unwrap_or(head),
-        _ => head,
-    }
+    let edge = |at: &usize| at + 1 >= head.len() / 4 * 3;
+    let line = head.rfind('\n').filter(edge).map(|at| at + 1);
+    let end = line.or_else(|| head.rfind(' ').filter(edge));
+    end.and_then(|end| head.get(..end)).unwrap_or(head)
 }
 
-/// The end from its first line edge, if that lies in its first quarter.
+/// The end from its first line edge, else its first space, if that lies in its first quarter.
 fn line_tail(tail: &str) -> &str {
-    match tail.find('\n') {
-        Some(at) if at < tail.len() / 4 => tail.get(at + 1..).unwrap_or(tail),
-        _ => tail,
-    }
+    let edge = |at: &usize| *at < tail.len() / 4;
+    let start = tail.find('\n').filter(edge).or_else(|| tail.find(' ').filter(edge));
+    start.and_then(|at| tail.get(at + 1..)).unwrap_or(tail)
 }
