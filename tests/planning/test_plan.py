@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold import checks, presets
-from turnfold.errors import PlanMismatchError, UnknownWindowError
+from turnfold.errors import ArgumentError, PlanMismatchError, UnknownWindowError
 from turnfold.model.plan import CompactionPlan, KeepRange, Skip, SkipReason, SummaryHole, TruncateBlock
 from turnfold.model.policy import OnRequest, Policy, Step, Summarize, TokensOver, TruncateResults
 from turnfold.model.scan import ScanOptions
@@ -119,15 +119,23 @@ def test_a_plan_tiles_the_transcript_and_fits_its_target(body: Body, policy: Pol
 
 
 @settings(max_examples=200, deadline=None)
-@given(bodies, policies, st.text(min_size=1).filter(str.strip) | st.just(PROSE * 300))
-def test_what_a_plan_promises_holds_for_any_summary(body: Body, policy: Policy, summary: str) -> None:
+@given(
+    bodies,
+    policies,
+    st.text(min_size=1).filter(str.strip) | st.just(PROSE * 300),
+    st.sampled_from([None, "gpt-4o", "gpt-6-sol", "claude-opus-5", "some-model"]),
+)
+def test_what_a_plan_promises_holds_for_any_summary(
+    body: Body, policy: Policy, summary: str, model: str | None
+) -> None:
     transcript = read(body)
-    found = plan(transcript, policy)
+    found = plan(transcript, policy, model=model)
     if isinstance(found, Skip):
         return
     holes = sum(isinstance(tile, SummaryHole) for tile in found.tiles)
     done = apply(transcript, found, [summary] * holes)
     assert isinstance(done, Applied), done
+    assert done.after == done.transcript.tokens(model=model)
     assert done.after.hi <= found.tokens_at_most
     assert done.after.n < done.before.n
     assert checks.scan(done.transcript).ok
@@ -249,6 +257,50 @@ def test_a_plan_for_another_transcript_is_refused() -> None:
     found = planned(chat(*conversation(5)), forced(Summarize()))
     with pytest.raises(PlanMismatchError):
         apply(chat(*conversation(5), said("user", "One more.")), found, ["A summary."])
+
+
+def test_a_result_that_breaks_a_rule_is_not_handed_over() -> None:
+    transcript = chat(said("user", "Run. " + PROSE * 30), *called("c1", PROSE * 30), said("user", "Go on."))
+    found = planned(transcript, forced(Summarize(KeepMessages(1))))
+    hole = found.tiles[0]
+    assert isinstance(hole, SummaryHole)
+    parting = msgspec.structs.replace(found, tiles=(msgspec.structs.replace(hole, stop=2), KeepRange(2, 4)))
+    done = apply(transcript, parting, ["A summary."])
+    assert isinstance(done, Skip)
+    assert done.reason == "invalid_output"
+    assert done.findings
+
+
+def test_a_result_that_is_too_large_is_not_handed_over() -> None:
+    transcript = chat(*conversation(5))
+    found = planned(transcript, forced(Summarize(KeepMessages(2))))
+    head, hole, tail = found.tiles
+    assert isinstance(hole, SummaryHole)
+    swollen = (head, msgspec.structs.replace(hole, max_tokens=5_000), tail)
+    done = apply(transcript, msgspec.structs.replace(found, tiles=swollen, target_tokens=10**6), [PROSE * 200])
+    assert isinstance(done, Skip)
+    assert done.reason == "no_reduction"
+    done = apply(transcript, msgspec.structs.replace(found, target_tokens=100), ["A summary."])
+    assert isinstance(done, Skip)
+    assert done.reason == "misses_target"
+
+
+@pytest.mark.parametrize(("given", "named"), [([], "holes"), (["a", "b"], "holes"), ([" "], "blank")])
+def test_a_wrong_number_of_summaries_is_refused(given: list[str], named: str) -> None:
+    transcript = chat(*conversation(5))
+    found = planned(transcript, forced(Summarize(KeepMessages(2))))
+    with pytest.raises(ArgumentError, match=named):
+        apply(transcript, found, given)
+
+
+def test_counts_are_those_of_the_model_that_is_named() -> None:
+    transcript = chat(*conversation(5))
+    exact = plan(transcript, forced(Summarize()))
+    other = plan(transcript, forced(Summarize()), model="claude-opus-5")
+    assert isinstance(exact, CompactionPlan)
+    assert isinstance(other, CompactionPlan)
+    assert (exact.before.source, other.before.source) == ("exact", "estimate")
+    assert other.before == transcript.tokens(model="claude-opus-5")
 
 
 def test_a_share_of_an_unknown_window_says_so() -> None:

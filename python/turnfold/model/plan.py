@@ -79,12 +79,13 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
 
     `tiles` cover `[0, messages)` in order, without gap or overlap. `source` is the fingerprint of the transcript that
     the plan is for; applying it to another is refused. `tokens_at_most` bounds the result from above and is at most
-    `target_tokens`. `encoding` and `options` are what the plan was made with, and the result is judged with.
+    `target_tokens`. `encoding`, `model` and `options` are what the caller gave: the result is judged with the same.
     """
 
     source: str
     messages: int
-    encoding: str
+    encoding: str | None
+    model: str | None
     tiles: tuple[Tile, ...]
     before: TokenCount
     tokens_at_most: int

@@ -85,6 +85,7 @@ def apply_opened(
 def _parts(transcript: Transcript, plan: CompactionPlan, texts: Sequence[str]) -> list[range | bytes]:
     parts: list[range | bytes] = []
     waiting = iter(texts)
+    encoding = transcript.encoding(plan.encoding, plan.model)
     for tile in plan.tiles:
         match tile:
             case KeepRange(start=start, stop=stop):
@@ -92,7 +93,7 @@ def _parts(transcript: Transcript, plan: CompactionPlan, texts: Sequence[str]) -
             case SummaryHole(role=role):
                 parts.append(transcript.text_message(role, next(waiting)))
             case TruncateBlock(start=index, blocks=blocks, max_tokens=max_tokens):
-                parts.append(shortened_message(transcript, index, blocks, max_tokens, plan.encoding))
+                parts.append(shortened_message(transcript, index, blocks, max_tokens, encoding))
     return parts
 
 
@@ -103,7 +104,7 @@ def _judge(
     if not report.ok:
         errors = tuple(finding for finding in report.findings if finding.severity == "error")
         return Skip("invalid_output", f"The result would not be valid: {errors[0].text}.", plan.before, errors)
-    after = result.tokens(encoding=plan.encoding)
+    after = result.tokens(encoding=plan.encoding, model=plan.model)
     if after.n >= plan.before.n:
         return Skip("no_reduction", f"{after.n} tokens would be left of {plan.before.n}.", plan.before)
     if after.hi > plan.target_tokens:
@@ -118,7 +119,7 @@ def _judge(
         after=after,
         plan=plan,
         findings=report.findings,
-        prefix=checks.compare_prefix(transcript, result, encoding=plan.encoding),
+        prefix=checks.compare_prefix(transcript, result, encoding=plan.encoding, model=plan.model),
         identifiers=_identifiers(transcript, result, plan, opened, texts),
         task_kept=_task_kept(transcript, opened),
         summary=texts[0] if texts else None,
@@ -127,7 +128,7 @@ def _judge(
 
 
 def _task_kept(transcript: Transcript, opened: Sequence[Opening]) -> TaskKept:
-    if opened and opened[0].task is not None:
+    if opened and opened[0].task_kept != "absent":
         return opened[0].task_kept
     return "message" if "user" in transcript.roles else "absent"
 

@@ -13,16 +13,24 @@ from turnfold.transcript import Transcript
 class Hole:
     """A selection with what its summary message may count.
 
-    `least_tokens` is what a bare marker needs, `most_tokens` what the policy allows, `task_tokens` of that for quoting
-    the first user message.
+    `least_tokens` is what a bare marker needs, `most_tokens` what the policy allows. The first user message is quoted
+    with up to `task_tokens` of its own text, for which `task_cost` of `most_tokens` is meant.
     """
 
     selection: Selection
     role: SummaryRole
     schema: str
     task_tokens: int
+    task_cost: int
     least_tokens: int
     most_tokens: int
+
+    def task_within(self, summary_tokens: int) -> int:
+        """How much of the task to quote: all, or its share where the target leaves less than the policy allows."""
+        half = summary_tokens // 2
+        if summary_tokens == self.most_tokens or self.task_cost <= half:
+            return self.task_tokens
+        return self.task_tokens * half // self.task_cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +77,9 @@ class Draft:
     def kept_tokens(self) -> int:
         """At most what everything but the summary message counts."""
         kept = self.measure.whole.hi - self._saved_tokens
+        if self.measure.whole.source != "exact":
+            # Bounds of estimates are rounded part by part: one token a part makes up for it.
+            kept += 2 + len(self.shortened)
         if self.hole is not None:
             selection = self.hole.selection
             kept -= self.measure.messages(selection.start, selection.stop)
@@ -112,10 +123,7 @@ class Draft:
                     stop=selection.stop,
                     role=self.hole.role,
                     max_tokens=summary_tokens,
-                    # A summary cut short by the target shares what is left between the task and the rest.
-                    task_max_tokens=self.hole.task_tokens
-                    if summary_tokens == self.hole.most_tokens
-                    else min(self.hole.task_tokens, summary_tokens // 2),
+                    task_max_tokens=self.hole.task_within(summary_tokens),
                     schema=self.hole.schema,
                 )
             )

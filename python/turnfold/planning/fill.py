@@ -57,7 +57,7 @@ def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...
     holes = [tile for tile in plan.tiles if isinstance(tile, SummaryHole)]
     if not holes:
         return ()
-    measure = Measure(transcript, plan.encoding)
+    measure = Measure(transcript, plan.encoding, plan.model)
     return tuple(_open(transcript, hole, measure) for hole in holes)
 
 
@@ -76,10 +76,10 @@ def _open(transcript: Transcript, hole: SummaryHole, measure: Measure) -> Openin
         hole=hole,
         selection=selection,
         encoding=measure.encoding,
-        task=quoted,
+        task=quoted or None,
         task_kept=kept,
         identifiers=transcript.identifiers(hole.start, hole.stop),
-        room_tokens=_room(measure, hole, selection, quoted),
+        room_tokens=_room(measure, hole, selection, quoted or None),
         source_tokens=measure.messages(hole.start, hole.stop),
         _measure=measure,
     )

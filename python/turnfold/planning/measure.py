@@ -1,4 +1,4 @@
-"""Upper bounds of what parts of a request count, in one encoding."""
+"""Upper bounds of what parts of a request count, for one model."""
 
 from turnfold import meter
 from turnfold.model.counts import TokenCount
@@ -6,25 +6,36 @@ from turnfold.transcript import Transcript
 
 
 class Measure:
-    """Counts of one transcript in one encoding. Every number is an upper bound: exact where the format is."""
+    """Counts of one transcript, by the encoding or model that the caller names, else by the body's model.
 
-    __slots__ = ("_empty", "_transcript", "encoding", "fixed_tokens", "whole")
+    Every number is an upper bound, and exact where the format and the vocabulary are. `encoding` is the vocabulary that
+    plain text is counted in.
+    """
 
-    def __init__(self, transcript: Transcript, encoding: str) -> None:
+    __slots__ = ("_empty", "_model", "_named", "_transcript", "encoding", "fixed_tokens", "whole")
+
+    def __init__(self, transcript: Transcript, encoding: str | None, model: str | None) -> None:
         self._transcript = transcript
         self._empty = transcript.splice([])
-        self.encoding = encoding
-        self.whole: TokenCount = transcript.tokens(encoding=encoding)
+        self._named, self._model = encoding, model
+        self.encoding = transcript.encoding(encoding, model)
+        self.whole: TokenCount = self.count(transcript)
         # Tools, system text beside the messages, reply priming: what no step touches.
         self.fixed_tokens = self.whole.hi - self.messages(0, len(transcript))
 
+    def count(self, transcript: Transcript) -> TokenCount:
+        """Count a whole request by the same measure."""
+        return transcript.tokens(encoding=self._named, model=self._model)
+
     def messages(self, start: int, stop: int) -> int:
         """Bound what messages `[start, stop)` count. O(1) after the first count."""
-        return self._transcript.tokens(start, stop, encoding=self.encoding).hi if start < stop else 0
+        if start >= stop:
+            return 0
+        return self._transcript.tokens(start, stop, encoding=self._named, model=self._model).hi
 
     def new_message(self, message: bytes) -> int:
         """Bound what a new message counts."""
-        return self._empty.append(message).tokens(0, 1, encoding=self.encoding).hi
+        return self._empty.append(message).tokens(0, 1, encoding=self._named, model=self._model).hi
 
     def new_text(self, role: str, text: str) -> int:
         """Bound what a new message of one text counts."""

@@ -30,8 +30,7 @@ def plan(
     Pure and deterministic; O(messages) after the transcript's first count. Raises `UnknownWindowError` where the
     policy is a share of a window that nobody named, and an `ArgumentError` for an unknown encoding.
     """
-    encoding = transcript.encoding(encoding, model)
-    measure = Measure(transcript, encoding)
+    measure = Measure(transcript, encoding, model)
     before = measure.whole
     decision = decide(policy.trigger, before, model=model or transcript.model, window_tokens=window_tokens)
     if not decision.fired:
@@ -59,10 +58,10 @@ def plan(
         run_step(draft, step)
     if not draft.changed:
         return _unchanged(draft)
-    return _fitted(draft, policy)
+    return _fitted(draft, policy, encoding, model)
 
 
-def _fitted(draft: Draft, policy: Policy) -> CompactionPlan | Skip:
+def _fitted(draft: Draft, policy: Policy, encoding: str | None, model: str | None) -> CompactionPlan | Skip:
     before, target = draft.measure.whole, draft.target_tokens
     if draft.tokens_with_least() > target:
         return Skip(
@@ -78,7 +77,8 @@ def _fitted(draft: Draft, policy: Policy) -> CompactionPlan | Skip:
     return CompactionPlan(
         source=draft.transcript.fingerprint,
         messages=len(draft.transcript),
-        encoding=draft.measure.encoding,
+        encoding=encoding,
+        model=model,
         tiles=draft.tiles(summary_tokens),
         before=before,
         tokens_at_most=kept + summary_tokens,

@@ -8,7 +8,7 @@ from turnfold.model.plan import SummaryRole
 from turnfold.model.policy import Step, Summarize, TruncateResults
 from turnfold.planning.draft import Draft, Hole, Shortened
 from turnfold.planning.selection import NotSelected, Selection, select, task_of
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, quote_task, wrap
+from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, quote_task, wrap
 from turnfold.transcript import Transcript
 
 _SHORTEST_TASK_TOKENS = 48
@@ -36,9 +36,12 @@ def _summarize(draft: Draft, step: Summarize) -> None:
     role = _role(draft, step, chosen)
     source_tokens = measure.messages(chosen.start, chosen.stop)
     task = task_of(draft.transcript, chosen)
-    task_tokens = 0 if task is None else min(measure.text(neutralise(task)), step.task_max_tokens)
+    quoted = None if task is None else quote_task(task, step.task_max_tokens, measure.encoding)
+    task_tokens = 0 if quoted is None else measure.text(quoted)
+    bare = measure.new_text(role, wrap(WrappedSummary(chosen.covered, None, "")))
+    task_cost = measure.new_text(role, wrap(WrappedSummary(chosen.covered, quoted or None, ""))) - bare
     shortest = None if task is None else quote_task(task, min(task_tokens, _SHORTEST_TASK_TOKENS), measure.encoding)
-    least = measure.new_text(role, wrap(WrappedSummary(chosen.covered, shortest, MARKER_BODY)))
+    least = measure.new_text(role, wrap(WrappedSummary(chosen.covered, shortest or None, MARKER_BODY)))
     if least >= source_tokens:
         draft.note(
             "no_reduction",
@@ -46,8 +49,8 @@ def _summarize(draft: Draft, step: Summarize) -> None:
             f"and the shortest summary message counts {least}.",
         )
         return
-    most = max(least, min(step.max_tokens + task_tokens, source_tokens - 1))
-    draft.open(Hole(chosen, role, step.schema, task_tokens, least, most))
+    most = max(least, min(step.max_tokens + task_cost, source_tokens - 1))
+    draft.open(Hole(chosen, role, step.schema, task_tokens, task_cost, least, most))
 
 
 def _role(draft: Draft, step: Summarize, chosen: Selection) -> SummaryRole:
