@@ -59,7 +59,8 @@ def truncate_middle(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING
     the text.
     """
     _check(max_tokens)
-    return _core.truncate_middle(text, encoding, max_tokens)
+    short = _core.truncate_middle(text, encoding, max_tokens)
+    return text if short is None else short
 
 
 def identifiers(text: str) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ def test_fits_or_is_untouched(text: str, max_tokens: int, encoding: str) -> None
     short = meter.truncate_middle(text, max_tokens, encoding)
     assert meter.count(short, encoding) <= max_tokens
     if meter.count(text, encoding) <= max_tokens:
-        assert short == text
+        assert short is text
     else:
         assert short == "" or short.count("removed ...]") == 1 + text.count("removed ...]")
 

@@ -107,17 +107,18 @@ pub(crate) fn truncate(
     })
 }
 
-/// `text` cut in its middle to at most `max_tokens`, with a line that says how much went.
+/// `text` cut in its middle to at most `max_tokens`, with a line that says how much went; `None` where it fits.
 #[pyfunction]
 pub(crate) fn truncate_middle(
     py: Python<'_>,
     text: &Bound<'_, PyString>,
     encoding: &str,
     max_tokens: usize,
-) -> PyResult<String> {
+) -> PyResult<Option<String>> {
     let text = input::text(text)?;
     run(py, encoding, text.len(), |t| {
-        Ok(middle::truncate_middle(&text, max_tokens, t, &middle::notice).text)
+        let short = middle::truncate_middle(&text, max_tokens, t, &middle::notice);
+        Ok((short.removed_tokens > 0).then_some(short.text))
     })
 }
 
