@@ -278,6 +278,11 @@ def review_with_restarting_ids() -> list:
                     *[search(rf"\b{f}\b", "tests") for f in missing[:3]],
                 )
                 findings.append(f"`{name}`: no test of {', '.join(missing)}")
+        for name in [n for n in s.workshop.files() if n.startswith("tests/test_")]:
+            (text,) = s.agent(f"What `{name}` covers.", read(name))
+            module = name.removesuffix(".py").replace("/", ".")
+            tests = text.count("def test_")
+            s.agent(f"{tests} tests; I run them by themselves.", shell(f"python -m unittest {module} 2>&1 | tail -12"))
         s.agent(
             "Now the suspicious comparisons and the rounding.",
             search("<=|>=|ROUND", "quayside"),

@@ -374,11 +374,10 @@ def _stay(desk: Desk, boat: str, arrives: str, leaves: str, words: dict) -> None
     desk.ask(words["days"])
     lines = []
     for day in _days(arrives, leaves):
-        found = desk.look_at_all(
-            "",
-            "tide_at",
-            *[{"moment": f"{day}T{hour:02}:{minute:02}"} for hour in (6, 9, 15, 18, 21) for minute in (0, 30)],
-        )
+        found = []
+        for first in (5, 13):
+            moments = [f"{day}T{hour:02}:{minute:02}" for hour in range(first, first + 8) for minute in (0, 30)]
+            found += desk.look_at_all("", "tide_at", *[{"moment": moment} for moment in moments])
         lines.append(f"{day}: " + ", ".join(f"{row['moment'][11:]} {row['height']:.2f} m" for row in found))
     desk.say(words["list"] + "\n" + "\n".join(lines))
     desk.ask(words["compare"])

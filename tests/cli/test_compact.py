@@ -149,6 +149,17 @@ def test_stdin_and_stdout(run, tmp_path, long):
     assert gzip.decompress((tmp_path / "x.json.gz").read_bytes()) == (tmp_path / "out/stdin.json").read_bytes()
 
 
+def test_tokens_are_those_that_count_says(run, samples, tmp_path):
+    out = tmp_path / "out"
+    records = run("compact", samples, "-o", out, "--limit-tokens", "8000", "--json").records
+    before = run("count", samples, "--json").records
+    after = run("count", out, "--json").records
+    assert [r["tokens"]["before"] for r in records] == [r["tokens"]["n"] for r in before]
+    assert [r["tokens"]["after"] for r in records] == [r["tokens"]["n"] for r in after]
+    for record, counted in zip(records, after, strict=True):
+        assert record["status"] == "skipped" or counted["tokens"]["hi"] <= 8_000
+
+
 def test_table(run, tmp_path, long):
     (tmp_path / "a.json").write_bytes(long)
     heading, row = run("compact", tmp_path / "a.json", "-o", tmp_path / "out", *SMALL).out.splitlines()

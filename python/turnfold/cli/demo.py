@@ -13,7 +13,7 @@ from turnfold.cli.outputs import make_room, plan_targets
 
 SUMMARY = "compact the bundled samples and print a table"
 USAGE = "turnfold demo [FOLDER] [-o OUT] [--limit-tokens N] [--window-tokens N] [--keep-messages K] [--preset NAME]"
-LIMIT_TOKENS = 4_000
+LIMIT_TOKENS = 8_000
 DETAILS = f"""\
 Compacts every transcript of FOLDER (default: samples, of a checkout of the project) down to {LIMIT_TOKENS:,} tokens,
 offline, and writes the results to OUT (default: demo-output). One row a transcript: messages and tokens before and
