@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import turnfold
 import turnfold.checks
 import turnfold.cli.compaction
 from turnfold.transcript import Transcript
@@ -245,7 +246,7 @@ def test_a_failed_write_leaves_the_old_file(run, folder, tmp_path, monkeypatch):
 
 def test_an_interruption_leaves_nothing_behind(run, folder, tmp_path, long, monkeypatch):
     (folder / "b.jsonl").write_bytes(line_of(long) * 2)
-    real, calls = turnfold.cli.compaction.compact_sync, []
+    real, calls = turnfold.compact_sync, []
 
     def interrupted(*arguments, **options):
         calls.append(arguments)
