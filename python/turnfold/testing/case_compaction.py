@@ -118,7 +118,8 @@ def _summarised(transcript: Transcript, split: int, options: ScanOptions) -> Tra
     plan = CompactionPlan(
         source=transcript.fingerprint,
         messages=stop,
-        encoding=transcript.encoding(),
+        encoding=None,
+        model=None,
         tiles=(KeepRange(0, start), hole, KeepRange(split, stop)),
         before=before,
         tokens_at_most=before.hi + hole.max_tokens,
