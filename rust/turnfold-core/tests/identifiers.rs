@@ -121,6 +121,13 @@ proptest! {
     }
 
     #[test]
+    fn what_dense_text_gives_survives_in_it(text in "[a-cA-C0-2_./:@#$%+~() \n-]{0,80}") {
+        let ids: Vec<String> = extract(&text).into_iter().map(|i| i.text).collect();
+        let lost: Vec<_> = ids.iter().zip(occurring(&ids, &text)).filter(|(_, found)| !found).collect();
+        prop_assert!(lost.is_empty(), "{lost:?}");
+    }
+
+    #[test]
     fn texts_one_by_one_are_one_list(texts in prop::collection::vec("[a-z_/.0-9 ]{0,40}", 0..5)) {
         let mut extractor = Extractor::new();
         for text in &texts {

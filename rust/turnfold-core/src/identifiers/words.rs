@@ -27,25 +27,27 @@ impl Run<'_> {
 
 /// Names what the run is, or splits it at its separators and names the parts.
 pub(super) fn classify(run: &Run<'_>, sink: Sink<'_>) {
-    let text = trim(run.text);
+    let (text, cut) = trim(run.text);
     if text.len() < 2 {
         return;
     }
-    let run = &Run { text, ..*run };
+    let after = if cut.is_empty() { run.after } else { cut.as_bytes() };
+    let run = &Run { text, after, ..*run };
     if whole(run, sink) || word(run, sink) {
         return;
     }
     split(run, sink);
 }
 
-/// Strips punctuation that belongs to the sentence.
-fn trim(text: &str) -> &str {
-    let text = text.trim_end_matches(['.', ':', '-', '#', '@', '$', '%', '+', '~']);
-    let text = text.trim_start_matches([':', '-', '%', '+']);
-    if text.starts_with("...") {
-        return text.trim_start_matches('.');
+/// Strips punctuation that belongs to the sentence; also what was stripped off the end.
+fn trim(text: &str) -> (&str, &str) {
+    let kept = text.trim_end_matches(['.', ':', '-', '#', '@', '$', '%', '+', '~']);
+    let cut = text.get(kept.len()..).unwrap_or_default();
+    let kept = kept.trim_start_matches([':', '-', '%', '+']);
+    if kept.starts_with("...") {
+        return (kept.trim_start_matches('.'), cut);
     }
-    text
+    (kept, cut)
 }
 
 /// Rules for runs with separators in them. True when the run is used up.
@@ -78,10 +80,11 @@ fn whole(run: &Run<'_>, sink: Sink<'_>) -> bool {
 }
 
 /// Splits at the strongest separator the run has, and asks again for each part. Every level removes one kind of
-/// separator, so a run is read at most four times.
+/// separator, so a run is read at most three times. Not at dots and hyphens: what stands between those is no token of
+/// its own, and [`super::Watch`] would not find it again.
 fn split(run: &Run<'_>, sink: Sink<'_>) {
     let text = run.text;
-    let levels: [&[char]; 3] = [&[':', '@', '%', '+', '~', '$', '#', '\\'], &['/'], &['-', '.']];
+    let levels: [&[char]; 2] = [&[':', '@', '%', '+', '~', '$', '#', '\\'], &['/']];
     let Some(separators) = levels.into_iter().find(|level| text.contains(*level)) else {
         return;
     };
