@@ -124,6 +124,13 @@ def test_codes_are_those_of_the_kernel():
     assert table("| code |") == expected
 
 
+def test_depth_is_that_of_the_reader():
+    source = (ROOT / "rust/turnfold-core/src/json/scan.rs").read_text(encoding="utf-8")
+    depth = re.search(r"MAX_DEPTH: usize = (\d+)", source)
+    assert depth is not None
+    assert f"nests at most {depth[1]} deep" in README.read_text(encoding="utf-8")
+
+
 def test_skip_reasons_are_those_of_the_planner():
     assert tuple(table("| reason |")) == get_args(SkipReason)
 

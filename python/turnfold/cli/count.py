@@ -4,7 +4,7 @@ import argparse
 
 import msgspec
 
-from turnfold.cli.display import Column, Table, number, place, write_record
+from turnfold.cli.display import Column, Table, number, place, write_record, write_text
 from turnfold.cli.faults import OK, UNREADABLE, FaultLog
 from turnfold.cli.inputs import Document
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_transcripts
@@ -117,18 +117,10 @@ def _print(table: Table, record: CountRecord) -> None:
         )
     )
     for message in record.by_message or ():
+        bounds = _bounds(message.tokens)
+        count = number(message.tokens.n) + (f" ({bounds})" if bounds else "")
         blocks = " + ".join(map(number, message.blocks))
-        table.row(
-            (
-                f"  message {message.message}",
-                message.role,
-                "",
-                number(message.tokens.n),
-                _bounds(message.tokens),
-                message.tokens.source,
-                blocks,
-            )
-        )
+        write_text(f"  {message.message:>6}  {message.role:<10} {count}" + (f", text {blocks}" if blocks else ""))
 
 
 def _bounds(tokens: TokenCount) -> str:
