@@ -134,7 +134,7 @@ impl Transcript {
             let (encoding, label) = (input::encoding(encoding)?, text::label(label)?);
             let range = span.map(|(start, stop)| start..stop);
             range.as_ref().map_or(Ok(()), |r| self.check(r))?;
-            let count = self.0.tokens(encoding, range).under(label);
+            let count = self.0.tokens_for(encoding, label, range);
             let source = match count.source {
                 CountSource::Exact => "exact",
                 CountSource::Estimate => "estimate",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
+use super::models::ModelLabel;
 use super::{Counts, TokenCount};
 use crate::formats::{Section, WireFormat};
 use crate::json::Document;
@@ -31,6 +32,17 @@ impl Transcript {
             self.format.envelope().request(self, encoding, sum)
         } else {
             sum
+        }
+    }
+
+    /// [`Transcript::tokens`], read as what a model of this label counts: an interval where the vocabulary is not known
+    /// to be the model's, unless the format's own intervals allow for that.
+    pub fn tokens_for(&self, encoding: Encoding, label: ModelLabel, range: Option<Range<usize>>) -> TokenCount {
+        let count = self.tokens(encoding, range);
+        if self.format.envelope().spans_vocabularies() {
+            count
+        } else {
+            count.under(label)
         }
     }
 

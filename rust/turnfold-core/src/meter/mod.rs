@@ -62,8 +62,9 @@ impl TokenCount {
     /// The count as it must be read when the vocabulary is that of another model: unchanged for
     /// [`models::ModelLabel::Exact`], otherwise an estimate.
     ///
-    /// The interval of a model without a public vocabulary is the one of the Anthropic envelope's text (see
-    /// [`envelope::anthropic_messages`]); a count that is an estimate already is widened in the same way.
+    /// `Estimate` widens text by as much as [`envelope::anthropic_messages`] does; `Assumed` by less, since most open
+    /// vocabularies stay close to `o200k_base` (kimi-k2, mistral-medium and muse-spark in the recordings). What a host
+    /// of open models adds by a template of its own is not in it: some render a tool as 250 tokens.
     #[must_use]
     pub fn under(self, label: models::ModelLabel) -> Self {
         let share = |tokens: u64, percent: u64| tokens.saturating_mul(percent) / 100;

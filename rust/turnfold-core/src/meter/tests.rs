@@ -185,6 +185,22 @@ fn a_foreign_vocabulary_makes_an_interval() {
     }
 }
 
+#[test]
+fn an_interval_for_a_foreign_vocabulary_is_widened_once() {
+    let chat = read(r#"{"model":"claude-3","messages":[{"role":"system","content":"s"}]}"#);
+    let foreign = read(r#"{"system":"s","messages":[{"role":"user","content":"Hi"}]}"#);
+    let exact = chat.tokens(O200K, None);
+    assert_eq!(chat.tokens_for(O200K, ModelLabel::Exact, None), exact);
+    assert_eq!(
+        chat.tokens_for(O200K, ModelLabel::Estimate, None),
+        exact.under(ModelLabel::Estimate)
+    );
+    assert_eq!(
+        foreign.tokens_for(O200K, ModelLabel::Estimate, None),
+        foreign.tokens(O200K, None)
+    );
+}
+
 proptest! {
     #[test]
     fn ranges_add_up(count in 0usize..30, a in 0usize..30, b in 0usize..30, appended in 0usize..6) {

@@ -7,9 +7,8 @@ impl Transcript {
     /// every kept message and everything outside the array still leave as the caller's own bytes. O(bytes).
     pub fn to_json(&self) -> Vec<u8> {
         let head = &*self.head;
-        let sources: usize = self.segments.iter().map(|s| s.source.bytes().len()).sum();
-        let outside = head.source.bytes().len();
-        let mut out = Vec::with_capacity(outside.min(head.before.len() + head.after.len() + sources));
+        let inside: usize = self.segments.iter().map(|s| s.written_bytes() + s.messages.len()).sum();
+        let mut out = Vec::with_capacity(head.before.len() + inside + head.after.len());
         self.write(&mut |bytes| out.extend_from_slice(bytes));
         out
     }

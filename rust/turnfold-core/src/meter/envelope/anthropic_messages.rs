@@ -24,6 +24,10 @@ use crate::transcript::{Block, BlockKind, Message, Span, TextForm, TextSpan, Tra
 pub struct AnthropicEnvelope;
 
 impl Envelope for AnthropicEnvelope {
+    fn spans_vocabularies(&self) -> bool {
+        true
+    }
+
     fn text(&self, text: &str, tokens: u64) -> TokenCount {
         if tokens == 0 {
             return TokenCount::ZERO;

@@ -19,6 +19,9 @@ pub mod openai_chat;
 
 /// A vendor's framing.
 pub trait Envelope: Sync + fmt::Debug {
+    /// Whether its intervals allow for vocabularies that are not public already.
+    fn spans_vocabularies(&self) -> bool;
+
     /// What the provider makes of a text that has `tokens` tokens by the encoding.
     fn text(&self, text: &str, tokens: u64) -> TokenCount;
 

@@ -29,6 +29,10 @@ pub struct OpenAiChatEnvelope;
 const MOST_TILES: u64 = 8;
 
 impl Envelope for OpenAiChatEnvelope {
+    fn spans_vocabularies(&self) -> bool {
+        false
+    }
+
     fn text(&self, _text: &str, tokens: u64) -> TokenCount {
         TokenCount::exact(tokens)
     }
