@@ -175,7 +175,7 @@ def test_the_task_is_not_said_twice() -> None:
 
 def test_attachments_are_mentioned() -> None:
     shown = SourceMessage(0, "user", (SourcePart("text", "Look:"), SourcePart("media", "")))
-    assert topics(Rules().write(request(shown)))["users"] == ["Look:\n[1 attachments are not shown]"]
+    assert topics(Rules().write(request(shown)))["users"] == ["Look:\n[1 attachment is not shown]"]
 
 
 def test_nothing_to_say_is_the_marker() -> None:

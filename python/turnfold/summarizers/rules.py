@@ -101,7 +101,8 @@ def _user_texts(request: SummaryRequest) -> Iterable[str]:
         text = _spoken(message)
         media = sum(part.kind == "media" for part in message.parts)
         if media:
-            text = f"{text}\n[{media} attachments are not shown]".strip()
+            count = "1 attachment is" if media == 1 else f"{media} attachments are"
+            text = f"{text}\n[{count} not shown]".strip()
         if not text:
             continue
         if not skip:
