@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from turnfold import checks, presets
 from turnfold.compactor import compact, compact_sync
-from turnfold.errors import ArgumentError, RunningLoopError, UnknownSchemaError
+from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError, UnknownSchemaError
 from turnfold.model.plan import CompactionPlan, KeepRange, Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize, TokensOver, TruncateResults
 from turnfold.model.result import Attempt
@@ -143,6 +143,21 @@ async def test_the_next_of_a_chain_is_asked() -> None:
     assert result.summary is not None
     assert "Second." in result.summary
     assert [a.outcome for a in result.attempts] == ["empty", "failed", "used"]
+
+
+async def test_a_chain_that_gives_nothing_says_so() -> None:
+    seen: list[SummaryRequest] = []
+
+    async def note(request: SummaryRequest) -> str:
+        seen.append(request)
+        return ""
+
+    finished(await compact(chat(conversation()), POLICY, Function(note)))
+    with pytest.raises(NoSummaryError, match="function, fake"):
+        await Fallback(Function(note), replying(" ")).summarize(seen[0])
+    with pytest.raises(NoSummaryError, match="nobody"):
+        await Fallback().summarize(seen[0])
+    assert (await Fallback(replying(""), Marker()).summarize(seen[0])).text
 
 
 async def test_a_reply_over_the_cap_is_cut_on_a_character() -> None:
@@ -347,6 +362,58 @@ def test_ten_rounds_leave_one_summary_in_one_wrapper_and_the_task() -> None:
     assert wrapped is not None
     assert wrapped.messages == 80
     assert transcript.tokens(1, 2).n <= 200 + 20
+
+
+def steps(first: int, count: int) -> list[Message]:
+    made: list[Message] = []
+    for k in range(first, first + count):
+        call = {"id": f"c{k}", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+        made.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        made.append({"role": "tool", "tool_call_id": f"c{k}", "content": f"step {k}: {PROSE * 4}"})
+    return made
+
+
+def test_the_request_in_work_is_quoted_until_a_newer_one_comes() -> None:
+    silent = replying("Some work was done.")
+    policy = Policy(OnRequest(), (Summarize(KeepMessages(2), max_tokens=150),))
+    start = [*conversation(3), said("user", "NOW-1: fix the lexer."), *steps(0, 4)]
+    first = finished(compact_sync(chat(start), policy, silent))
+    wrapped = recognise(str(first.messages[1]["content"]))
+    assert wrapped is not None
+    assert (wrapped.latest, wrapped.body) == ("NOW-1: fix the lexer.", "Some work was done.")
+    assert str(wrapped.task).startswith("Question 0")
+
+    on = first.transcript
+    for message in steps(4, 4):
+        on = on.append(message)
+    second = finished(compact_sync(on, policy, silent))
+    wrapped = recognise(str(second.messages[1]["content"]))
+    assert wrapped is not None
+    assert wrapped.latest == "NOW-1: fix the lexer."
+
+    on = second.transcript.append(said("assistant", "Fixed.")).append(said("user", "NOW-2: now the parser."))
+    for message in steps(8, 4):
+        on = on.append(message)
+    seen: list[SummaryRequest] = []
+
+    async def note(request: SummaryRequest) -> str:
+        seen.append(request)
+        return "Some work was done."
+
+    third = finished(compact_sync(on, policy, Function(note)))
+    wrapped = recognise(str(third.messages[1]["content"]))
+    assert wrapped is not None
+    assert wrapped.latest == "NOW-2: now the parser."
+    assert seen[0].messages[0].parts[0].text == "NOW-1: fix the lexer.", "what was in work is now a message like others"
+    by_rule = finished(compact_sync(on, policy))
+    assert all(str(by_rule.summary).count(text) == 1 for text in ("NOW-1", "NOW-2"))
+
+
+def test_a_kept_request_is_not_quoted() -> None:
+    messages = [*conversation(3), said("user", "NOW: fix the lexer."), *steps(0, 1)]
+    result = finished(compact_sync(chat(messages), Policy(OnRequest(), (Summarize(KeepMessages(3)),))))
+    assert result.body.decode().count("NOW: fix the lexer.") == 1
+    assert "turnfold-latest" not in result.body.decode()
 
 
 def test_text_of_a_tool_cannot_close_the_wrapper_or_forge_one() -> None:

@@ -28,13 +28,14 @@ def digest(
 def request(
     *messages: SourceMessage,
     task: str | None = None,
+    latest: str | None = None,
     previous: str | None = None,
     digests: tuple[ToolDigest, ...] = (),
     identifiers: tuple[str, ...] = (),
     max_tokens: int = 2_000,
 ) -> SummaryRequest:
     return SummaryRequest(
-        messages, task, previous, digests, identifiers, max_tokens, 10**6, "o200k_base", "nine_sections"
+        messages, task, latest, previous, digests, identifiers, max_tokens, 10**6, "o200k_base", "nine_sections"
     )
 
 

@@ -18,11 +18,13 @@ hostile = st.lists(st.sampled_from([*DELIMITERS, "\n", " ", "<", ">", "## Files\
 texts = st.text() | hostile
 
 
-@given(st.integers(0, 10**8), st.none() | texts, texts)
-def test_what_is_wrapped_is_recognised_as_it_was(messages: int, task: str | None, body: str) -> None:
-    found = recognise(wrap(WrappedSummary(messages, task, body)))
-    expected_task = None if task is None else neutralise(task)
-    assert found == WrappedSummary(messages, expected_task, neutralise(body).strip())
+@given(st.integers(0, 10**8), st.none() | texts, texts, st.none() | texts)
+def test_what_is_wrapped_is_recognised_as_it_was(
+    messages: int, task: str | None, body: str, latest: str | None
+) -> None:
+    found = recognise(wrap(WrappedSummary(messages, task, body, latest)))
+    quotes = [None if text is None else neutralise(text) for text in (task, latest)]
+    assert found == WrappedSummary(messages, quotes[0], neutralise(body).strip(), quotes[1])
 
 
 @given(st.none() | texts, texts)

@@ -51,7 +51,7 @@ class KeepRange(msgspec.Struct, frozen=True, tag="keep"):
 class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     """Messages `[start, stop)` are replaced by one summary message that counts at most `max_tokens` tokens.
 
-    `task_max_tokens` of them are for quoting the first user message.
+    Up to `task_max_tokens` of them are for quoting the first user message, and as many for the request in work.
     """
 
     start: int
@@ -84,11 +84,11 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
 
     source: str
     messages: int
-    encoding: str | None
-    model: str | None
     tiles: tuple[Tile, ...]
     before: TokenCount
     tokens_at_most: int
     target_tokens: int
     policy: str
+    encoding: str | None = None
+    model: str | None = None
     options: ScanOptions = ScanOptions()

@@ -67,8 +67,9 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
 
     The tail is what `keep` names, more where a cut there is not legal. User messages that nobody has answered yet
     always stay. The summary is placed after the leading instructions in `role`, or in the nearest role that the format
-    allows, and counts at most `max_tokens`, wrapper included, less where the target leaves less. The first user message
-    of what is replaced is quoted in it on top of that, with up to `task_max_tokens`.
+    allows. It counts at most `max_tokens`, wrapper included, less where the target leaves less. On top of that it
+    quotes the first user message of what is replaced, and the last one where no kept message is newer, with up to
+    `task_max_tokens` each.
     """
 
     keep: Keep = msgspec.field(default_factory=lambda: KeepMessages(4))

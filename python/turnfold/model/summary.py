@@ -53,7 +53,8 @@ class ToolDigest(msgspec.Struct, frozen=True):
 class SummaryRequest(msgspec.Struct, frozen=True):
     """All of what a summary replaces, the summary it continues, and the cap on the answer.
 
-    `task` is the first user message: it is quoted beside the summary whatever the summarizer writes. `previous` is the
+    `task` is the first user message, `latest` the last one where the model is at work on it: both are quoted beside the
+    summary, whatever the summarizer writes. `previous` is the
     text of the earlier summary, which is not among `messages`. `digests` are facts made by rule from the tool calls,
     `identifiers` the ledger of names that the summary should carry, the latest first. The answer must not count more
     than `max_tokens` tokens of `encoding`; `source_tokens` is what it replaces.
@@ -61,6 +62,7 @@ class SummaryRequest(msgspec.Struct, frozen=True):
 
     messages: tuple[SourceMessage, ...]
     task: str | None
+    latest: str | None
     previous: str | None
     digests: tuple[ToolDigest, ...]
     identifiers: tuple[str, ...]

@@ -7,8 +7,9 @@ from turnfold.errors import ArgumentError, PlanMismatchError
 from turnfold.model.plan import CompactionPlan, SummaryHole
 from turnfold.model.result import TaskKept
 from turnfold.planning.measure import Measure
-from turnfold.planning.selection import Selection, earlier_summary, task_of
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, quote_task, wrap
+from turnfold.planning.quotes import Quotes, fit, quotes_of
+from turnfold.planning.selection import Selection, earlier_summary
+from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, wrap
 from turnfold.transcript import Transcript
 
 
@@ -16,14 +17,14 @@ from turnfold.transcript import Transcript
 class Opening:
     """One hole.
 
-    `task` is the quoted first user message, `identifiers` those of all messages that go, `room_tokens` what the
+    `quotes` is what it quotes of the user, `identifiers` those of all messages that go, `room_tokens` what the
     summary's own text may count.
     """
 
     hole: SummaryHole
     selection: Selection
     encoding: str
-    task: str | None
+    quotes: Quotes
     task_kept: TaskKept
     identifiers: tuple[str, ...]
     room_tokens: int
@@ -36,7 +37,7 @@ class Opening:
         if not body:
             raise ArgumentError("A summary must not be blank")
         while True:
-            text = wrap(WrappedSummary(self.selection.covered, self.task, body))
+            text = wrap(WrappedSummary(self.selection.covered, self.quotes.task, body, self.quotes.latest))
             over = self._measure.new_text(self.hole.role, text) - self.hole.max_tokens
             if over <= 0 or not body:
                 return text
@@ -64,39 +65,39 @@ def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...
 def _open(transcript: Transcript, hole: SummaryHole, measure: Measure) -> Opening:
     previous = earlier_summary(transcript) if hole.start == transcript.leading else None
     selection = Selection(hole.start, hole.stop, previous)
-    task = task_of(transcript, selection)
-    quoted = None
-    if task is not None:
-        bare = _room(measure, hole, selection, "")
-        quoted = quote_task(task, max(0, min(hole.task_max_tokens, bare - measure.text(MARKER_BODY))), measure.encoding)
+    quotes = quotes_of(transcript, selection)
+    # Their own delimiters count too, and something must be left to say.
+    empty = Quotes(*(None if text is None else "" for text in (quotes.task, quotes.latest)))
+    room = _room(measure, hole, selection, empty) - measure.text(MARKER_BODY)
+    fitted = fit(quotes, hole.task_max_tokens, room, measure.encoding)
     kept: TaskKept = "absent"
-    if task is not None:
-        kept = "verbatim" if quoted == neutralise(task) else "clipped"
+    if quotes.task is not None:
+        kept = "verbatim" if fitted.task == neutralise(quotes.task) else "clipped"
     return Opening(
         hole=hole,
         selection=selection,
         encoding=measure.encoding,
-        task=quoted or None,
+        quotes=fitted,
         task_kept=kept,
         identifiers=transcript.identifiers(hole.start, hole.stop),
-        room_tokens=_room(measure, hole, selection, quoted or None),
+        room_tokens=_room(measure, hole, selection, fitted),
         source_tokens=measure.messages(hole.start, hole.stop),
         _measure=measure,
     )
 
 
-def _room(measure: Measure, hole: SummaryHole, selection: Selection, task: str | None) -> int:
+def _room(measure: Measure, hole: SummaryHole, selection: Selection, quotes: Quotes) -> int:
     """How many tokens of text fit beside what the wrapper says.
 
     Where counts are estimates, a message's bound is a multiple of its text's own count; a sample text gives the factor.
     """
-    empty = measure.new_text(hole.role, wrap(WrappedSummary(selection.covered, task, "")))
+    empty = measure.new_text(hole.role, wrap(WrappedSummary(selection.covered, quotes.task, "", quotes.latest)))
     left = hole.max_tokens - empty
     if left <= 0:
         return 0
     sample_tokens = measure.text(_SAMPLE)
-    sample = measure.new_text(hole.role, wrap(WrappedSummary(selection.covered, task, _SAMPLE))) - empty
-    return left * sample_tokens // max(sample, sample_tokens)
+    full = wrap(WrappedSummary(selection.covered, quotes.task, _SAMPLE, quotes.latest))
+    return left * sample_tokens // max(measure.new_text(hole.role, full) - empty, sample_tokens)
 
 
 _SAMPLE = "- src/parser.py: the tokenizer drops the minus sign in line 42, so `-1` reads as 1.\n" * 8

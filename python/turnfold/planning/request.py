@@ -9,10 +9,14 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
     """Build the request for one hole. O(bytes of what it replaces)."""
     hole, previous = opening.hole, opening.selection.previous
     start = hole.start if previous is None else hole.start + 1
-    messages = tuple(_source_message(transcript, index) for index in range(start, hole.stop))
+    messages = [_source_message(transcript, index) for index in range(start, hole.stop)]
+    if previous is not None and previous.latest is not None and previous.latest != opening.quotes.latest:
+        # What the earlier summary quoted as the request in work is history now, and stands nowhere else.
+        messages.insert(0, SourceMessage(hole.start, "user", (SourcePart("text", previous.latest),)))
     return SummaryRequest(
-        messages=messages,
-        task=opening.task,
+        messages=tuple(messages),
+        task=opening.quotes.task,
+        latest=opening.quotes.latest,
         previous=None if previous is None else previous.body,
         digests=transcript.digests(start, hole.stop),
         identifiers=opening.identifiers,

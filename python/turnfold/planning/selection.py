@@ -84,14 +84,3 @@ def earlier_summary(transcript: Transcript) -> WrappedSummary | None:
         return None
     blocks = transcript.blocks(index)
     return recognise(blocks[0].text) if len(blocks) == 1 and blocks[0].kind == "text" else None
-
-
-def task_of(transcript: Transcript, selection: Selection) -> str | None:
-    """Find the first user message among what goes: as the earlier summary quotes it, or its own text."""
-    if selection.previous is not None and selection.previous.task is not None:
-        return selection.previous.task
-    for index in range(first_message(transcript), selection.stop):
-        if is_spoken(transcript, index):
-            texts = [b.text for b in transcript.blocks(index) if b.kind == "text"]
-            return "\n".join(texts).strip() or None
-    return None

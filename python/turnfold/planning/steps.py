@@ -7,11 +7,14 @@ from turnfold.meter import truncate_middle
 from turnfold.model.plan import SummaryRole
 from turnfold.model.policy import Step, Summarize, TruncateResults
 from turnfold.planning.draft import Draft, Hole, Shortened
-from turnfold.planning.selection import NotSelected, Selection, select, task_of
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, quote_task, wrap
+from turnfold.planning.measure import Measure
+from turnfold.planning.quotes import Quotes, fit, quotes_of
+from turnfold.planning.selection import NotSelected, Selection, select
+from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, wrap
 from turnfold.transcript import Transcript
 
-_SHORTEST_TASK_TOKENS = 48
+_SHORTEST_QUOTE_TOKENS = 48
+_NONE = Quotes(None, None)
 
 
 def run_step(draft: Draft, step: Step) -> None:
@@ -35,13 +38,12 @@ def _summarize(draft: Draft, step: Summarize) -> None:
         return
     role = _role(draft, step, chosen)
     source_tokens = measure.messages(chosen.start, chosen.stop)
-    task = task_of(draft.transcript, chosen)
-    quoted = None if task is None else quote_task(task, step.task_max_tokens, measure.encoding)
-    task_tokens = 0 if quoted is None else measure.text(quoted)
-    bare = measure.new_text(role, wrap(WrappedSummary(chosen.covered, None, "")))
-    task_cost = measure.new_text(role, wrap(WrappedSummary(chosen.covered, quoted or None, ""))) - bare
-    shortest = None if task is None else quote_task(task, min(task_tokens, _SHORTEST_TASK_TOKENS), measure.encoding)
-    least = measure.new_text(role, wrap(WrappedSummary(chosen.covered, shortest or None, MARKER_BODY)))
+    quotes = quotes_of(draft.transcript, chosen)
+    longest = fit(quotes, step.task_max_tokens, 2 * step.task_max_tokens, measure.encoding)
+    task_tokens = max(measure.text(longest.task or ""), measure.text(longest.latest or ""))
+    shortest = fit(quotes, min(task_tokens, _SHORTEST_QUOTE_TOKENS), 2 * _SHORTEST_QUOTE_TOKENS, measure.encoding)
+    least = _message_tokens(measure, role, chosen, shortest, MARKER_BODY)
+    task_cost = _message_tokens(measure, role, chosen, longest, "") - _message_tokens(measure, role, chosen, _NONE, "")
     if least >= source_tokens:
         draft.note(
             "no_reduction",
@@ -51,6 +53,10 @@ def _summarize(draft: Draft, step: Summarize) -> None:
         return
     most = max(least, min(step.max_tokens + task_cost, source_tokens - 1))
     draft.open(Hole(chosen, role, step.schema, task_tokens, task_cost, least, most))
+
+
+def _message_tokens(measure: Measure, role: SummaryRole, chosen: Selection, quotes: Quotes, body: str) -> int:
+    return measure.new_text(role, wrap(WrappedSummary(chosen.covered, quotes.task, body, quotes.latest)))
 
 
 def _role(draft: Draft, step: Summarize, chosen: Selection) -> SummaryRole:

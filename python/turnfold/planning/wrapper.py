@@ -6,15 +6,13 @@ from typing import Final
 import msgspec
 
 from turnfold.errors import ArgumentError
-from turnfold.meter import truncate_middle
 
 MARKER_BODY: Final = "No summary of them could be made."
 """The body of a summary where nothing better fits, or nothing answered in time."""
 
 _OPEN = re.compile(r'<turnfold-summary messages="(\d{1,9})">\n')
-_TASK = re.compile(r'<turnfold-task characters="(\d{1,9})">\n')
+_QUOTE = {name: re.compile(rf'<turnfold-{name} characters="(\d{{1,9}})">\n') for name in ("task", "latest")}
 _END = "\n</turnfold-summary>"
-_TASK_END = "\n</turnfold-task>\n"
 _IMITATION = re.compile(r"<(?=\s*+(?:/\s*+)?turnfold-)", re.IGNORECASE)
 
 
@@ -22,12 +20,13 @@ class WrappedSummary(msgspec.Struct, frozen=True):
     """What stands in a wrapper.
 
     `messages` is how many messages the summary replaces, those that earlier summaries replaced included. `task` is
-    the quoted first user message. `body` is the summary itself.
+    the quoted first user message, `latest` the last one where the model is at work on it. `body` is the summary itself.
     """
 
     messages: int
     task: str | None
     body: str
+    latest: str | None = None
 
 
 def neutralise(text: str) -> str:
@@ -38,23 +37,14 @@ def neutralise(text: str) -> str:
     return _IMITATION.sub("&lt;", text)
 
 
-def quote_task(task: str, max_tokens: int, encoding: str) -> str:
-    """Quote the first user message for a summary: without imitated delimiters, cut in its middle to `max_tokens`."""
-    return truncate_middle(neutralise(task), max_tokens, encoding)
-
-
 def wrap(summary: WrappedSummary) -> str:
     """Return the text of a summary message. `recognise` is its inverse where nothing imitates a delimiter."""
     if summary.messages < 0:
         raise ArgumentError(f"messages must be at least 0, got {summary.messages}")
-    task = ""
-    if summary.task is not None:
-        quoted = neutralise(summary.task)
-        task = f'<turnfold-task characters="{len(quoted)}">\n{quoted}{_TASK_END}'
     return (
         f'<turnfold-summary messages="{summary.messages}">\n'
         f"This replaces the {_messages(summary.messages)} that came before. Continue from where they end.\n"
-        f"{task}\n{neutralise(summary.body).strip()}{_END}"
+        f"{_quote('task', summary.task)}{_quote('latest', summary.latest)}\n{neutralise(summary.body).strip()}{_END}"
     )
 
 
@@ -65,15 +55,29 @@ def recognise(text: str) -> WrappedSummary | None:
         return None
     line_end = text.find("\n", opened.end())
     rest = text[line_end + 1 : -len(_END)]
-    task: str | None = None
-    marked = _TASK.match(rest)
-    if marked is not None:
+    quotes: dict[str, str] = {}
+    for name, mark in _QUOTE.items():
+        marked = mark.match(rest)
+        if marked is None:
+            continue
         stop = marked.end() + int(marked[1])
-        if not rest.startswith(_TASK_END, stop):
+        if not rest.startswith(_quote_end(name), stop):
             return None
-        task = rest[marked.end() : stop]
-        rest = rest[stop + len(_TASK_END) :]
-    return WrappedSummary(messages=int(opened[1]), task=task, body=rest.strip())
+        quotes[name] = rest[marked.end() : stop]
+        rest = rest[stop + len(_quote_end(name)) :]
+    return WrappedSummary(int(opened[1]), quotes.get("task"), rest.strip(), quotes.get("latest"))
+
+
+def _quote(name: str, text: str | None) -> str:
+    if text is None:
+        return ""
+    quoted = neutralise(text)
+    # The length tells where it ends, whatever stands in it.
+    return f'<turnfold-{name} characters="{len(quoted)}">\n{quoted}{_quote_end(name)}'
+
+
+def _quote_end(name: str) -> str:
+    return f"\n</turnfold-{name}>\n"
 
 
 def _messages(count: int) -> str:

@@ -26,6 +26,8 @@ class Fallback:
         for one in summarizers:
             members.extend(one.members if isinstance(one, Fallback) else (one,))
         self.members: Final[tuple[Summarizer, ...]] = tuple(members)
+        # A summarizer that forgot its name is still a summarizer.
+        self._names = tuple(str(getattr(member, "name", type(member).__name__)) for member in members)
 
     @property
     def name(self) -> str:
@@ -42,20 +44,20 @@ class Fallback:
 
         Cancellation goes through, whatever it is for.
         """
-        for member in self.members:
+        for name, member in zip(self._names, self.members, strict=True):
             try:
                 reply = await member.summarize(request)
                 verdict = judge(reply.text, request)
             except anyio.get_cancelled_exc_class():
-                report(member.name, "deadline", "")
+                report(name, "deadline", "")
                 raise
             except Exception as error:  # noqa: BLE001  # whatever a summarizer raises, the next one is asked
-                report(member.name, "failed", f"{type(error).__name__}: {error}")
+                report(name, "failed", f"{type(error).__name__}: {error}")
                 continue
-            report(member.name, verdict.outcome, "")
+            report(name, verdict.outcome, "")
             if verdict.text is not None:
-                return member.name, SummaryReply(verdict.text, reply.usage)
-        raise NoSummaryError(f"None of {', '.join(m.name for m in self.members) or 'no summarizers'} gave a summary")
+                return name, SummaryReply(verdict.text, reply.usage)
+        raise NoSummaryError(f"No summary came from any of: {', '.join(self._names) or 'nobody'}")
 
 
 def _silent(method: str, outcome: AttemptOutcome, detail: str) -> None:

@@ -95,7 +95,10 @@ def _collect(request: SummaryRequest, schema: SummarySchema) -> list[tuple[Topic
 def _user_texts(request: SummaryRequest) -> Iterable[str]:
     # The task stands in the wrapper already; it is the first that the user said, unless an earlier summary has it.
     skip = request.task is not None and request.previous is None
+    last = max((m.index for m in request.messages if m.role == "user" and _spoken(m)), default=None)
     for message in request.messages:
+        if request.latest is not None and message.index == last:
+            continue
         if message.role != "user":
             continue
         text = _spoken(message)
@@ -201,7 +204,7 @@ def _add_ledger(chosen: list[_Item], headings: dict[Topic, int], request: Summar
     """Name the identifiers that no other line holds, as many as fit."""
     spent = sum(item.tokens for item in chosen) + sum(headings[topic] for topic in {item.topic for item in chosen})
     room = request.max_tokens - spent - headings["identifiers"] - 4
-    held = "\n".join([request.task or "", *(item.text for item in chosen)])
+    held = "\n".join([request.task or "", request.latest or "", *(item.text for item in chosen)])
     there = meter.occurring(request.identifiers, held)
     missing = [name for name, held_already in zip(request.identifiers, there, strict=True) if not held_already]
     for order, name in enumerate(missing):

@@ -1,0 +1,58 @@
+"""What a summary quotes of the user, whoever writes the rest: the first message and the request that is in work."""
+
+import msgspec
+
+from turnfold.meter import count, truncate_middle
+from turnfold.planning.selection import Selection, first_message, is_spoken
+from turnfold.planning.wrapper import neutralise
+from turnfold.transcript import Transcript
+
+
+class Quotes(msgspec.Struct, frozen=True):
+    """Two texts of the user, where they are among what goes.
+
+    `task` is the first message. `latest` is the last one, where no kept message is newer and it is not the task: the
+    model is at work on it.
+    """
+
+    task: str | None
+    latest: str | None
+
+
+def quotes_of(transcript: Transcript, selection: Selection) -> Quotes:
+    """Find both, whole: as an earlier summary quotes them, or in the messages' own words."""
+    previous = selection.previous
+    task = None if previous is None else previous.task
+    latest = None if previous is None else previous.latest
+    start = first_message(transcript)
+    if task is None:
+        first = _spoken_in(transcript, range(start, selection.stop))
+        if first is not None:
+            task, start = _spoken(transcript, first), first + 1
+    if _spoken_in(transcript, range(selection.stop, len(transcript))) is not None:
+        return Quotes(task, None)
+    last = _spoken_in(transcript, range(selection.stop - 1, start - 1, -1))
+    return Quotes(task, latest if last is None else _spoken(transcript, last))
+
+
+def fit(quotes: Quotes, most_each: int, room_tokens: int, encoding: str) -> Quotes:
+    """Make both fit: without imitated delimiters, each cut in its middle to `most_each`, together to `room_tokens`."""
+    reserved = 0
+    if quotes.latest is not None:
+        reserved = min(count(neutralise(quotes.latest), encoding), most_each, max(room_tokens // 2, 0))
+    task = _cut(quotes.task, min(most_each, room_tokens - reserved), encoding)
+    left = room_tokens - (0 if task is None else count(task, encoding))
+    return Quotes(task, _cut(quotes.latest, min(most_each, left), encoding))
+
+
+def _cut(text: str | None, max_tokens: int, encoding: str) -> str | None:
+    return None if text is None else truncate_middle(neutralise(text), max(max_tokens, 0), encoding) or None
+
+
+def _spoken_in(transcript: Transcript, indices: range) -> int | None:
+    return next((index for index in indices if is_spoken(transcript, index)), None)
+
+
+def _spoken(transcript: Transcript, index: int) -> str | None:
+    texts = [block.text for block in transcript.blocks(index) if block.kind == "text"]
+    return "\n".join(texts).strip() or None
