@@ -70,6 +70,8 @@ def test_read(case: dict[str, Any]) -> None:
         role = transcript.roles[index]
         assert ({"function": "tool"}.get(role, role) if role in {*ROLES, "function"} else "other") == message["role"]
         blocks = [msgspec.structs.asdict(block) for block in transcript.blocks(index)]
+        for block in blocks:
+            del block["rewritable"]  # what a rewrite may do is the splices' table
         expected = [
             {
                 "kind": block["kind"],
