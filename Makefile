@@ -29,13 +29,14 @@ $(shell \
   fi)
 endef
 
-.PHONY: help toolchain venv build demo test lint bench clean
+.PHONY: help toolchain venv build demo test lint bench fuzz clean
 
 help:
 	@echo "make demo   compact the bundled samples and print a table"
 	@echo "make test   cargo test and pytest"
 	@echo "make lint   formatters, linters, type checker, import floors, stub"
 	@echo "make bench  benchmarks, each checking its answer"
+	@echo "make fuzz   coverage-guided fuzzing, FUZZ_SECONDS=60 a target"
 	@echo "make build  only the extension      make clean  remove what make made"
 
 toolchain:
@@ -62,6 +63,7 @@ test: build
 
 lint: build
 	cargo fmt --all --check
+	cargo fmt --check --manifest-path fuzz/Cargo.toml
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	"$(BIN)/ruff" check
 	"$(BIN)/ruff" format --check
@@ -73,6 +75,23 @@ bench: build
 	"$(BIN)/maturin" develop --release --extras dev,bench --quiet
 	cargo bench --workspace
 	"$(BIN)/python" -m pytest -q benches
+
+# libFuzzer's own coverage works on stable Rust; only its sanitizers would need nightly. New finds stay in fuzz/corpus.
+FUZZ_SECONDS ?= 60
+CARGO_FUZZ := $(CURDIR)/target/tools/bin/cargo-fuzz
+FUZZ_OPTIONS := --sanitizer none --fuzz-dir fuzz --target-dir target/fuzz
+
+$(CARGO_FUZZ): | toolchain
+	cargo install cargo-fuzz --version 0.13.2 --locked --quiet --root target/tools
+
+fuzz: $(CARGO_FUZZ)
+	@"$(PYTHON)" fuzz/seeds.py target/fuzz/seeds
+	@"$(CARGO_FUZZ)" build $(FUZZ_OPTIONS)
+	@set -e; for target in read:json prefix:json tokens:text truncate_middle:text; do \
+	  name=$${target%:*}; mkdir -p "fuzz/corpus/$$name"; \
+	  "$(CARGO_FUZZ)" run $(FUZZ_OPTIONS) "$$name" "fuzz/corpus/$$name" "target/fuzz/seeds/$$name" -- \
+	    -dict="fuzz/$${target#*:}.dict" -max_total_time="$(FUZZ_SECONDS)" -max_len=4096 -timeout=20 -verbosity=0; \
+	done
 
 clean:
 	rm -rf "$(VENV)" target dist demo-output python/turnfold/_core*.so

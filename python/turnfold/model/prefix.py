@@ -9,7 +9,8 @@ class Difference(msgspec.Struct, frozen=True):
     """The first place where two requests differ, in the provider's render order.
 
     `message` is set when it lies in the messages; it is the number of messages of the second request where that ends
-    first. `path` is the JSON path of the deepest value that holds the first differing byte in both.
+    first. `path` is the JSON path of the deepest value that holds the first differing byte in both; white space before
+    a value counts to it.
     """
 
     section: Literal["tools", "system", "messages"]

@@ -22,7 +22,8 @@ pub struct Difference {
     /// The message, when it lies in the messages. `after.len()` when `after` ends first.
     pub message: Option<usize>,
     /// JSON path of the deepest value that holds the first differing byte in both requests:
-    /// `messages[3].content[0].text`, `tools[1].function.name`, `system`. A key that differs names its object.
+    /// `messages[3].content[0].text`, `tools[1].function.name`, `system`. A key that differs names its object; white
+    /// space before a value counts to the value.
     pub path: String,
 }
 
