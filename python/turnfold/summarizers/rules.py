@@ -31,7 +31,7 @@ _DIGEST_TOPICS: dict[DigestKind, Topic] = {
     "search": "commands",
     "other": "tools",
 }
-_LEDGER_SHARE = 5
+_LEDGER_PART = 3  # at least one token of so many is for the ledger, where all of it needs that
 _SHORTEST_QUOTE_TOKENS = 24
 _FINDING_CHARACTERS = 240
 _STATE_TOKENS = 300
@@ -159,7 +159,7 @@ def _choose(items: Sequence[_Item], headings: dict[Topic, int], request: Summary
     ledger_tokens = headings["identifiers"] + sum(
         meter.count_many([f", {name}" for name in request.identifiers], request.encoding)
     )
-    room = request.max_tokens - min(ledger_tokens, request.max_tokens // _LEDGER_SHARE)
+    room = request.max_tokens - min(ledger_tokens, request.max_tokens // _LEDGER_PART)
     others_tokens = sum(item.tokens for item in others) + sum(headings[topic] for topic in {i.topic for i in others})
     users_room = max(room // 2, room - others_tokens)
     chosen = _choose_users(users, users_room - headings["users"], request.encoding) if users else []
