@@ -15,17 +15,17 @@ unexport PYTHONPATH PYTHONHOME
 define missing
 $(shell \
   if ! command -v '$(PYTHON)' >/dev/null 2>&1; then \
-    echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not on the PATH: install it, or say make PYTHON=/path/to/python3."; \
+    echo "Python 3.11 or newer is needed, and '$(PYTHON)' is not on the PATH: install it, or say make PYTHON=/path/to/python3"; \
   elif ! '$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
-    echo "Python 3.11 or newer is needed, and '$(PYTHON)' is older or does not run: install one, or say make PYTHON=/path/to/python3."; \
+    echo "Python 3.11 or newer is needed, and '$(PYTHON)' is older or does not run: install one, or say make PYTHON=/path/to/python3"; \
   elif ! '$(PYTHON)' -c 'import ensurepip, venv' >/dev/null 2>&1; then \
-    echo "'$(PYTHON)' has no venv module: install it (Debian and Ubuntu: apt-get install python3-venv)."; \
+    echo "'$(PYTHON)' has no venv module: install it (Debian and Ubuntu: apt-get install python3-venv)"; \
   elif ! cargo --version >/dev/null 2>&1; then \
-    echo "A Rust toolchain is needed, and 'cargo' is not on the PATH or does not run: install Rust 1.88 or newer from https://rustup.rs."; \
+    echo "A Rust toolchain is needed, and 'cargo' is not on the PATH or does not run: install Rust 1.88 or newer from https://rustup.rs"; \
   elif ! rustc --version 2>/dev/null | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 88) }'; then \
-    echo "Rust 1.88 or newer is needed, and 'rustc' is older or does not run: say rustup update stable."; \
+    echo "Rust 1.88 or newer is needed, and 'rustc' is older or does not run: say rustup update stable"; \
   elif ! command -v cc >/dev/null 2>&1; then \
-    echo "A C linker is needed by Rust, and 'cc' is not on the PATH: install gcc or clang."; \
+    echo "A C linker is needed by Rust, and 'cc' is not on the PATH: install gcc or clang"; \
   fi)
 endef
 
