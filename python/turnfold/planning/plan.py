@@ -47,7 +47,7 @@ def plan(
     if limit is not None and limit < floor:
         return Skip(
             "budget_below_floor",
-            f"The instructions and the unanswered user messages count {floor} tokens, the target is {limit}.",
+            f"The instructions and the unanswered user messages count up to {floor} tokens; the target is {limit}.",
             before,
         )
 
