@@ -583,7 +583,7 @@ def short_question() -> dict:
         return play.openai_body(s, "gpt-4.1-mini", DESK_TOOLS)
 
 
-PIXELS = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEklEQVR42mNgYPiPFTEMLQkAMhM/waEJI/IAAAAASUVORK5CYII="
+PIXELS = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEUlEQVR42mM4ffUkVsQwtCQARcyaQW2ZwykAAAAASUVORK5CYII="
 
 
 def notice_board() -> dict:
