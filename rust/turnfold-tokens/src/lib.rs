@@ -14,6 +14,7 @@
 //! assert_eq!(tokenizer.truncate("hello world", 1, Keep::Head).head_bytes, "hello".len());
 //! ```
 
+mod characters;
 mod class_table;
 mod classes;
 mod encoding;

@@ -1,5 +1,6 @@
 //! The look-up tables built from a vocabulary when it is first used.
 
+use crate::characters::Characters;
 use crate::vocabulary::Vocabulary;
 
 /// The longest piece of text that fits a [`Key`], in bytes.
@@ -303,6 +304,8 @@ pub(crate) struct Tables {
     long: LongTokens,
     /// The pairs that merge.
     pub(crate) merges: Merges,
+    /// The characters to start merging from.
+    pub(crate) characters: Characters,
     /// The rank of each single byte.
     pub(crate) byte_ranks: [u32; 256],
 }
@@ -319,6 +322,7 @@ impl Tables {
             short: ShortTokens::new(&vocabulary),
             long: LongTokens::new(&vocabulary),
             merges: Merges::new(&vocabulary, &byte_ranks),
+            characters: Characters::new(&vocabulary),
             byte_ranks,
             vocabulary,
         }
