@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import ParamSpec, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -28,6 +28,9 @@ from turnfold.transcript import Transcript
 
 _BODY_ONLY = ScanOptions()
 _BY_RULE = (Rules(), Marker())
+
+DEADLINE_SECONDS: Final = 60.0
+"""How long a summarizer is waited for where the caller does not say: long for a model, short for a stuck socket."""
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -58,7 +61,7 @@ async def compact(
     policy: Policy,
     summarizer: Summarizer | None = None,
     *,
-    deadline_seconds: float | None = None,
+    deadline_seconds: float | None = DEADLINE_SECONDS,
     encoding: str | None = None,
     model: str | None = None,
     window_tokens: int | None = None,
@@ -68,8 +71,8 @@ async def compact(
 
     `summarizer` is asked for each hole of the plan, all side by side. Where it fails, answers nothing usable, or is not
     done `deadline_seconds` after it was asked, the summary is made by rule, and where that does not fit it is a marker:
-    a compaction neither hangs nor raises because of a summarizer. None makes it by rule at once. 0 gives a summarizer
-    no time at all.
+    a compaction neither hangs nor raises because of a summarizer. Without a summarizer it is made by rule at once. A
+    deadline of 0 gives a summarizer no time at all; None waits for as long as it takes.
 
     Works on asyncio and on trio. Cancellation goes through and leaves nothing behind. The kernel's work runs in a
     worker thread, with the interpreter free for most of it, so a large transcript does not hold up the event loop.
@@ -93,7 +96,7 @@ def compact_sync(
     policy: Policy,
     summarizer: Summarizer | None = None,
     *,
-    deadline_seconds: float | None = None,
+    deadline_seconds: float | None = DEADLINE_SECONDS,
     encoding: str | None = None,
     model: str | None = None,
     window_tokens: int | None = None,

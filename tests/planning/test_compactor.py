@@ -2,7 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 import anyio.lowlevel
@@ -12,7 +13,7 @@ import trio
 import trio.testing
 
 from turnfold import presets
-from turnfold.compactor import compact, compact_sync
+from turnfold.compactor import DEADLINE_SECONDS, compact, compact_sync
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError, UnknownSchemaError
 from turnfold.model.plan import Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize, TruncateResults
@@ -190,13 +191,18 @@ async def test_no_time_at_all_gives_the_rules() -> None:
     assert result.attempts[-1] == Attempt("rules", "used", 0)
 
 
-def test_at_the_deadline_the_rules_take_over() -> None:
+@pytest.mark.parametrize(
+    ("call", "seconds"), [(partial(compact, deadline_seconds=20), 20), (partial(compact), DEADLINE_SECONDS)]
+)
+def test_at_the_deadline_the_rules_take_over(
+    call: Callable[[Transcript, Policy, Summarizer], Awaitable[CompactionResult | Skip]], seconds: float
+) -> None:
     hanging = Hanging()
 
     async def main() -> CompactionResult | Skip:
         before = trio.current_time()
-        result = await compact(chat(conversation()), POLICY, Fallback(hanging, replying("late")), deadline_seconds=20)
-        assert trio.current_time() - before == pytest.approx(20)
+        result = await call(chat(conversation()), POLICY, Fallback(hanging, replying("late")))
+        assert trio.current_time() - before == pytest.approx(seconds)
         return result
 
     clock = trio.testing.MockClock(autojump_threshold=0.01)
