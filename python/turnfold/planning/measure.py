@@ -8,7 +8,7 @@ from turnfold.transcript import Transcript
 class Measure:
     """Counts of one transcript, by the encoding or model that the caller names, else by the body's model.
 
-    Every number is an upper bound, and exact where the format and the vocabulary are. `encoding` is the vocabulary that
+    Every number but `likely` is an upper bound, and exact where the format and the vocabulary are. `encoding` is the vocabulary that
     plain text is counted in.
     """
 
@@ -32,6 +32,10 @@ class Measure:
         if start >= stop:
             return 0
         return self._transcript.tokens(start, stop, encoding=self._named, model=self._model).hi
+
+    def likely(self, start: int, stop: int) -> int:
+        """Count messages `[start, stop)` by the likeliest number: no bound, but what "smaller" is judged by."""
+        return self._transcript.tokens(start, stop, encoding=self._named, model=self._model).n if start < stop else 0
 
     def new_message(self, message: bytes) -> int:
         """Bound what a new message counts."""

@@ -37,7 +37,8 @@ def _summarize(draft: Draft, step: Summarize) -> None:
         draft.note("nothing_to_compact", "An earlier step replaces as much already.")
         return
     role = _role(draft, step, chosen)
-    source_tokens = measure.messages(chosen.start, chosen.stop)
+    # Where both are intervals, only a summary whose bound is under the likeliest count is certain to be smaller.
+    source_tokens = min(measure.messages(chosen.start, chosen.stop), measure.likely(chosen.start, chosen.stop))
     quotes = quotes_of(draft.transcript, chosen)
     longest = fit(quotes, step.task_max_tokens, 2 * step.task_max_tokens, measure.encoding)
     task_tokens = max(measure.text(longest.task or ""), measure.text(longest.latest or ""))
