@@ -8,8 +8,8 @@ from turnfold.transcript import Transcript
 class Measure:
     """Counts of one transcript, by the encoding or model that the caller names, else by the body's model.
 
-    Every number but `likely` is an upper bound, and exact where the format and the vocabulary are. `encoding` is the vocabulary that
-    plain text is counted in.
+    Every number but `likely` is an upper bound, and exact where the format and the vocabulary are. `encoding` is the
+    vocabulary that plain text is counted in.
     """
 
     __slots__ = ("_empty", "_model", "_named", "_transcript", "encoding", "fixed_tokens", "whole")
