@@ -1,4 +1,4 @@
-"""How many input tokens well-known models take, as LiteLLM's public model list (1.110) has them. Dated variants match too.
+"""How many input tokens well-known models take, as LiteLLM's public model list (1.110) says. Dated variants match too.
 
 Where a vendor states one window for input and output together, the output's share is taken off, so that a limit is
 never too high. A model that is missing is no fault: presets then ask for `window_tokens`.
