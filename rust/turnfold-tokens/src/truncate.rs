@@ -90,9 +90,15 @@ impl Tokenizer {
         let mut count = 0;
         let mut start = 0;
         let mut limit = text.len();
+        // The pre-token in which the tokens run out, and how many of them it may have.
+        let mut long = (0..text.len(), max_tokens);
         thread_memory::with(|memory| {
             for end in self.piece_ends(text.as_bytes(), 0) {
+                let before = count;
                 count += self.count_piece(text.as_bytes(), start, end, memory);
+                if before <= max_tokens && count > max_tokens {
+                    long = (start..end, max_tokens - before);
+                }
                 start = end;
                 if !ends_blank(text, end) {
                     if count > max_tokens {
@@ -109,23 +115,9 @@ impl Tokenizer {
         if rest.len() <= SHORT {
             return settled + longest(rest.len(), |cut| fits(self, rest.get(..rest.len() - cut), budget));
         }
-        // The pre-token in which the budget ends.
-        let bytes = rest.as_bytes();
-        let mut start = 0;
-        let mut left = budget;
-        let mut long = 0..bytes.len();
-        thread_memory::with(|memory| {
-            for end in self.piece_ends(bytes, 0) {
-                let count = self.count_piece(bytes, start, end, memory);
-                if count > left {
-                    long = start..end;
-                    break;
-                }
-                left -= count;
-                start = end;
-            }
-        });
-        let mut cut = long.start + self.cut_in_long(bytes.get(long.clone()).unwrap_or_default(), left, Side::Head);
+        let (long, left) = long;
+        let piece = text.as_bytes().get(long.clone()).unwrap_or_default();
+        let mut cut = long.start.saturating_sub(settled) + self.cut_in_long(piece, left, Side::Head);
         loop {
             cut = (0..=cut).rev().find(|cut| rest.is_char_boundary(*cut)).unwrap_or(0);
             if cut == 0 || fits(self, rest.get(..cut), budget) == Some(true) {
