@@ -26,13 +26,13 @@ from turnfold.model.prefix import PrefixReport
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.model.summary import SummaryReply, SummaryRequest
-from turnfold.planning.apply import CompactionResult
-from turnfold.planning.plan import plan
 from turnfold.transcript import Message, Transcript
 
 if TYPE_CHECKING:
     from turnfold import summarizers
     from turnfold.compactor import compact, compact_sync
+    from turnfold.planning.apply import CompactionResult
+    from turnfold.planning.plan import plan
     from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
 
 __all__ = [
@@ -87,10 +87,12 @@ __all__ = [
     "truncate",
 ]
 
-# anyio takes longer to import than all the rest, and who only meters does not need it.
+# Who only meters and checks waits neither for anyio, which takes longer than all the rest, nor for planning.
 _ON_FIRST_USE: Final = {
     "compact": "turnfold.compactor",
     "compact_sync": "turnfold.compactor",
+    "CompactionResult": "turnfold.planning.apply",
+    "plan": "turnfold.planning.plan",
     "Fallback": "turnfold.summarizers",
     "Function": "turnfold.summarizers",
     "Marker": "turnfold.summarizers",
