@@ -142,4 +142,4 @@ def test_fingerprint(case: dict[str, Any]) -> None:
 def test_digests(case: dict[str, Any]) -> None:
     transcript = Transcript.from_messages(case["messages"], format=case["format"])
     assert [msgspec.structs.asdict(digest) for digest in transcript.digests()] == case["expect"]
-    assert transcript.digests(0, 0) == ()
+    assert transcript.digests(0, 0) == transcript.digests(len(transcript)) == ()
