@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use turnfold_tokens::Encoding;
 
-use crate::formats::Section;
+use crate::formats::{Section, WireFormat};
 use crate::json::{self, Document, Value};
 use crate::transcript::Transcript;
 
@@ -170,10 +170,9 @@ fn is_prefix_without_markers(before: &Transcript, after: &Transcript, skip: usiz
     if before.len() > after.len() {
         return false;
     }
-    let markers = before.format().cache_markers();
-    let equal =
-        |old: &[u8], new: &[u8]| same(old, new) || without_markers(old, markers) == without_markers(new, markers);
-    let sections = before.format().render_order().iter().all(|&section| {
+    let format = before.format();
+    let equal = |old: &[u8], new: &[u8]| same(old, new) || without_markers(format, old) == without_markers(format, new);
+    let sections = format.render_order().iter().all(|&section| {
         let (old, new) = (part(before, section), part(after, section));
         old.is_some() == new.is_some() && equal(old.unwrap_or_default(), new.unwrap_or_default())
     });
@@ -185,13 +184,10 @@ fn is_prefix_without_markers(before: &Transcript, after: &Transcript, skip: usiz
             .all(|(old, new)| equal(old.bytes(), new.bytes()))
 }
 
-/// Keys whose values are the model's or the tool author's own JSON: nothing in them marks a cache.
-const FOREIGN: [&str; 4] = ["input", "arguments", "input_schema", "parameters"];
-
 /// The JSON text without members that are named like a marker, each taken out with its comma.
-fn without_markers<'a>(bytes: &'a [u8], markers: &[&str]) -> Cow<'a, [u8]> {
+fn without_markers<'a>(format: &dyn WireFormat, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     let named = |marker: &&str| memchr::memmem::find(bytes, marker.as_bytes()).is_some();
-    if !markers.iter().any(named) {
+    if !format.cache_markers().iter().any(named) {
         return Cow::Borrowed(bytes);
     }
     let Ok(document) = Document::parse(bytes) else {
@@ -201,7 +197,7 @@ fn without_markers<'a>(bytes: &'a [u8], markers: &[&str]) -> Cow<'a, [u8]> {
     let mut open = vec![document.root()];
     while let Some(value) = open.pop() {
         open.extend(value.items());
-        cut_members(value, markers, &mut cuts, &mut open);
+        cut_members(format, value, &mut cuts, &mut open);
     }
     cuts.sort_unstable();
     let mut out = Vec::with_capacity(bytes.len());
@@ -215,14 +211,19 @@ fn without_markers<'a>(bytes: &'a [u8], markers: &[&str]) -> Cow<'a, [u8]> {
 }
 
 /// Notes the byte ranges of the markers among an object's members; the other members are left to look into.
-fn cut_members<'d>(object: Value<'d>, markers: &[&str], cuts: &mut Vec<(usize, usize)>, open: &mut Vec<Value<'d>>) {
+fn cut_members<'d>(
+    format: &dyn WireFormat,
+    object: Value<'d>,
+    cuts: &mut Vec<(usize, usize)>,
+    open: &mut Vec<Value<'d>>,
+) {
     // End of the last member that stays; before there is one, the start of the markers that wait for the next member.
     let mut kept_end = None;
     let mut leading = None;
     let mut leading_end = 0;
     for (key, value) in object.fields() {
         let end = value.span().end as usize;
-        if markers.iter().any(|m| key.is_text(m)) {
+        if format.cache_markers().iter().any(|m| key.is_text(m)) {
             if let Some(from) = kept_end {
                 cuts.push((from, end));
             } else {
@@ -233,7 +234,7 @@ fn cut_members<'d>(object: Value<'d>, markers: &[&str], cuts: &mut Vec<(usize, u
             if let Some(from) = leading.take() {
                 cuts.push((from, key.span().start as usize));
             }
-            if !FOREIGN.iter().any(|f| key.is_text(f)) {
+            if !format.foreign_fields().iter().any(|f| key.is_text(f)) {
                 open.push(value);
             }
         }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::outcome::Outcome;
+use crate::formats::WireFormat;
 use crate::json::{Document, Kind, Value};
 use crate::transcript::BlockView;
 
@@ -13,6 +14,8 @@ const ARGUMENT_BYTES: usize = 16_384;
 #[derive(Debug)]
 pub(super) struct Argument {
     pub(super) name: String,
+    /// The name to compare: in lower case, without `_` and `-`.
+    plain: String,
     /// The text of a string, the words of a list of strings, or the JSON of anything else; cut to 16,384 bytes.
     pub(super) text: String,
     /// Lines of the whole text.
@@ -36,7 +39,7 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn read(block: &BlockView<'a>, result: Option<&BlockView<'_>>) -> Self {
+    pub(super) fn read(format: &dyn WireFormat, block: &BlockView<'a>, result: Option<&BlockView<'_>>) -> Self {
         let tool = block.name().unwrap_or_default();
         let mut call = Self {
             plain: plain(&tool),
@@ -46,7 +49,7 @@ impl<'a> Call<'a> {
             outcome: result.map(Outcome::read),
         };
         if let Ok(document) = Document::parse(block.bytes())
-            && let Some(arguments) = arguments_of(document.root())
+            && let Some(arguments) = format.arguments(document.root())
         {
             call.take(arguments);
         }
@@ -62,7 +65,7 @@ impl<'a> Call<'a> {
         } else if arguments.is_object() {
             self.arguments = named(arguments);
         } else if !arguments.is_null() {
-            self.freeform = Some(String::from_utf8_lossy(arguments.raw()).into_owned());
+            self.freeform = Some(cut(&String::from_utf8_lossy(arguments.raw())).to_owned());
         }
     }
 
@@ -70,7 +73,7 @@ impl<'a> Call<'a> {
     /// without case, `_` and `-`.
     pub(super) fn argument(&self, names: &[&str]) -> Option<&Argument> {
         let all = || self.arguments.iter().filter(|a| !a.text.is_empty());
-        names.iter().find_map(|name| all().find(|a| squeezed(&a.name) == *name))
+        names.iter().find_map(|name| all().find(|a| a.plain == *name))
     }
 
     pub(super) fn is_named(&self, names: &[&str]) -> bool {
@@ -114,17 +117,6 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The arguments inside a call's JSON, wherever the wire format keeps them.
-fn arguments_of(call: Value<'_>) -> Option<Value<'_>> {
-    let inside = ["function", "custom"]
-        .iter()
-        .find_map(|key| call.get(key).filter(|v| v.is_object()));
-    let holder = inside.unwrap_or(call);
-    ["arguments", "input", "args", "parameters"]
-        .iter()
-        .find_map(|key| holder.get(key))
-}
-
 fn named(object: Value<'_>) -> Vec<Argument> {
     object
         .fields()
@@ -143,8 +135,10 @@ fn named(object: Value<'_>) -> Vec<Argument> {
                 Kind::Null => Cow::Borrowed(""),
                 _ => String::from_utf8_lossy(value.raw()),
             };
+            let name = String::from_utf8_lossy(&key.key()).into_owned();
             Argument {
-                name: String::from_utf8_lossy(&key.key()).into_owned(),
+                plain: squeezed(&name),
+                name,
                 lines: text.lines().count(),
                 text: cut(&text).to_owned(),
                 items,

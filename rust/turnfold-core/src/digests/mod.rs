@@ -15,8 +15,8 @@ mod write;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::pairs::{BlockRef, PairTable};
-use crate::transcript::{BlockKind, BlockView, Transcript};
+use crate::pairs::{BlockRef, PairTable, block_at};
+use crate::transcript::{BlockKind, Transcript};
 use call::Call;
 
 /// What kind of work a tool did.
@@ -101,15 +101,11 @@ pub fn digest(transcript: &Transcript, messages: Range<usize>, pairs: &PairTable
         for block in message.blocks().filter(|b| b.kind() == BlockKind::ToolCall) {
             let at = BlockRef::of(&block);
             let result = results.get(&at).and_then(|&r| block_at(transcript, r));
-            let call = Call::read(&block, result.as_ref());
+            let call = Call::read(transcript.format(), &block, result.as_ref());
             digests.push(describe(at, &call));
         }
     }
     digests
-}
-
-fn block_at(transcript: &Transcript, at: BlockRef) -> Option<BlockView<'_>> {
-    transcript.message(at.message)?.blocks().nth(at.block)
 }
 
 fn describe(at: BlockRef, call: &Call<'_>) -> Digest {

@@ -6,7 +6,6 @@ use super::{
     Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
 };
 use crate::json::{Kind, Value, is_blank};
-
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextSpan};
@@ -38,6 +37,14 @@ impl WireFormat for AnthropicMessages {
 
     fn cache_markers(&self) -> &'static [&'static str] {
         &["cache_control"]
+    }
+
+    fn foreign_fields(&self) -> &'static [&'static str] {
+        &["input", "input_schema"]
+    }
+
+    fn arguments<'d>(&self, call: Value<'d>) -> Option<Value<'d>> {
+        call.get("input")
     }
 
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {

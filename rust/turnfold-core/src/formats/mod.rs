@@ -3,7 +3,6 @@
 use std::fmt;
 
 use crate::json::{Kind, Value, is_blank};
-
 use crate::meter::envelope::Envelope;
 use crate::rules::Rules;
 use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextForm, TextSpan};
@@ -65,6 +64,12 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// Fields that only mark where the prompt cache may end: with or without them the model reads the same.
     fn cache_markers(&self) -> &'static [&'static str];
+
+    /// Fields of a request whose values are the model's or a tool author's own JSON: nothing in them marks a cache.
+    fn foreign_fields(&self) -> &'static [&'static str];
+
+    /// The arguments inside a call's own JSON value, as a JSON value or as JSON in a string.
+    fn arguments<'d>(&self, call: Value<'d>) -> Option<Value<'d>>;
 
     /// The strongest mark of this format in a request, if any. `body` is the whole input, `messages` its array.
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;

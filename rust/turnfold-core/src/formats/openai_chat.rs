@@ -7,7 +7,6 @@ use super::{
     Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
 };
 use crate::json::{Kind, Value, is_blank};
-
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{BlockKind, ContentForm, Head, Message, Place, Role, Span};
@@ -94,6 +93,19 @@ impl WireFormat for OpenAiChat {
     fn cache_markers(&self) -> &'static [&'static str] {
         // `cache_control` is what gateways accept in chat bodies for models of other providers.
         &["prompt_cache_breakpoint", "cache_control"]
+    }
+
+    fn foreign_fields(&self) -> &'static [&'static str] {
+        // Gateways pass tools in the shapes of other providers through.
+        &["arguments", "input", "parameters", "input_schema"]
+    }
+
+    fn arguments<'d>(&self, call: Value<'d>) -> Option<Value<'d>> {
+        let wrapped = ["function", "custom"]
+            .iter()
+            .find_map(|key| call.get(key).filter(|v| v.is_object()));
+        let holder = wrapped.unwrap_or(call);
+        ["arguments", "input"].iter().find_map(|key| holder.get(key))
     }
 
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
