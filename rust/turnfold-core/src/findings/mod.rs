@@ -192,6 +192,10 @@ impl<'a> Scene<'a> {
         pairs::block_at(self.transcript, at)
     }
 
+    fn last_message(&self) -> Option<MessageView<'a>> {
+        self.transcript.message(self.transcript.len().checked_sub(1)?)
+    }
+
     /// Whether nothing comes after the message.
     fn is_last(&self, message: &MessageView<'_>) -> bool {
         message.index + 1 == self.transcript.len()

@@ -16,14 +16,7 @@ fn run(scene: &mut Scene<'_>) {
     let Some(demand) = scene.rules.last_not_assistant else {
         return;
     };
-    let Some(last) = scene
-        .transcript
-        .len()
-        .checked_sub(1)
-        .and_then(|k| scene.transcript.message(k))
-    else {
-        return;
-    };
+    let Some(last) = scene.last_message() else { return };
     let awaited = scene.pairs.pending.iter().any(|call| call.message == last.index);
     if last.role() == Role::Assistant && !awaited {
         scene.report_message(demand, last.index, "the last message is the model's");

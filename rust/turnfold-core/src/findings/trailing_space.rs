@@ -15,14 +15,7 @@ fn run(scene: &mut Scene<'_>) {
     let Some(demand) = scene.rules.last_not_trailing_space else {
         return;
     };
-    let Some(last) = scene
-        .transcript
-        .len()
-        .checked_sub(1)
-        .and_then(|k| scene.transcript.message(k))
-    else {
-        return;
-    };
+    let Some(last) = scene.last_message() else { return };
     let block = last.blocks().last().filter(|block| block.kind() == BlockKind::Text);
     if let (Role::Assistant, Some(block)) = (last.role(), block)
         && block
