@@ -27,6 +27,8 @@ _Body: TypeAlias = bytes | bytearray | memoryview
 _Kind: TypeAlias = Literal["text", "tool_call", "tool_result", "reasoning", "media", "opaque"]
 _Place: TypeAlias = tuple[str | None, int, int]
 _Blocker: TypeAlias = tuple[str, str, str | None, int, int]
+# pending_ids, thinking, strict_alternation, closed
+_Options: TypeAlias = tuple[list[str], bool | None, bool, bool]
 _Finding: TypeAlias = tuple[
     str,
     str,
@@ -82,7 +84,7 @@ class Splits:
     def why_not(self, index: int) -> list[_Blocker]: ...
 
 def scan(
-    transcript: Transcript, pending_ids: list[str], thinking: bool | None, strict_alternation: bool, closed: bool
+    transcript: Transcript, options: _Options
 ) -> tuple[
     list[_Finding],
     list[tuple[str | None, int, int, int, int, bool]],
@@ -92,15 +94,10 @@ def scan(
     list[str],
     list[str],
 ]: ...
-def split_points(
-    transcript: Transcript, pending_ids: list[str], thinking: bool | None, strict_alternation: bool, closed: bool
-) -> Splits: ...
+def split_points(transcript: Transcript, options: _Options) -> Splits: ...
 def find_split(
     transcript: Transcript,
-    pending_ids: list[str],
-    thinking: bool | None,
-    strict_alternation: bool,
-    closed: bool,
+    options: _Options,
     kind: Literal["messages", "turns", "tokens"],
     amount: int,
     encoding: str,

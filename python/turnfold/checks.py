@@ -2,26 +2,24 @@
 
 import sys
 from collections.abc import Collection, Iterator
-from typing import Final, Literal, assert_never
+from typing import Literal, assert_never
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
 from turnfold.model.prefix import Difference, PrefixReport
-from turnfold.model.scan import ScanOptions
+from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Transcript
 
-_BODY_ONLY: Final = ScanOptions()
 
-
-def scan(transcript: Transcript, options: ScanOptions = _BODY_ONLY) -> IntegrityReport:
+def scan(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> IntegrityReport:
     """Check the transcript against what its provider demands.
 
     `ok` means that no finding is an error. Orphan results, pending and abandoned calls are listed whether or not the
     provider minds them. O(messages).
     """
-    report = _core.scan(transcript.kernel, *_spread(options))
+    report = _core.scan(transcript.kernel, _fields(options))
     findings, pairs, pending, orphans, abandoned, call_ids, result_ids = report
     found = tuple(Finding(*fields) for fields in findings)
     return IntegrityReport(
@@ -74,15 +72,15 @@ class SplitPoints(Collection[int]):
         return tuple(Blocker(*fields) for fields in self._kernel.why_not(index))
 
 
-def split_points(transcript: Transcript, options: ScanOptions = _BODY_ONLY) -> SplitPoints:
+def split_points(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> SplitPoints:
     """Find every legal cut. O(messages)."""
-    return SplitPoints(_core.split_points(transcript.kernel, *_spread(options)))
+    return SplitPoints(_core.split_points(transcript.kernel, _fields(options)))
 
 
 def find_split(
     transcript: Transcript,
     keep: Keep,
-    options: ScanOptions = _BODY_ONLY,
+    options: ScanOptions = BODY_ONLY,
     *,
     encoding: str | None = None,
     model: str | None = None,
@@ -104,7 +102,7 @@ def find_split(
     if amount < 0:
         raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
     encoding = transcript.encoding(encoding, model)
-    choice = _core.find_split(transcript.kernel, *_spread(options), kind, amount, encoding)
+    choice = _core.find_split(transcript.kernel, _fields(options), kind, amount, encoding)
     if choice is None:
         return None
     index, requested, moved_by = choice
@@ -136,5 +134,5 @@ def compare_prefix(
     )
 
 
-def _spread(options: ScanOptions) -> tuple[list[str], bool | None, bool, bool]:
+def _fields(options: ScanOptions) -> tuple[list[str], bool | None, bool, bool]:
     return list(options.pending_ids), options.thinking, options.strict_alternation, options.closed

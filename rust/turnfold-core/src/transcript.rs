@@ -78,6 +78,20 @@ pub enum BlockKind {
     Opaque,
 }
 
+impl BlockKind {
+    /// `text`, `tool_call`, `tool_result`, `reasoning`, `media` or `opaque`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::ToolCall => "tool_call",
+            Self::ToolResult => "tool_result",
+            Self::Reasoning => "reasoning",
+            Self::Media => "media",
+            Self::Opaque => "opaque",
+        }
+    }
+}
+
 /// What a block must stay beside when the transcript is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use turnfold_core::transcript::{Binding, ContentForm, Span};
-use turnfold_core::{Block, BlockKind, BlockView, MessageView, ReadError, Role, Source, Transcript};
+use turnfold_core::{Block, BlockView, MessageView, ReadError, Role, Source, Transcript};
 
 fn source(bytes: impl Into<Vec<u8>>) -> Source {
     Arc::new(bytes.into())
@@ -62,14 +62,6 @@ fn content(form: ContentForm) -> &'static str {
 
 /// A block as the table writes it, with the keys that the table may leave out where they say nothing.
 fn block(view: BlockView<'_>) -> Map<String, Value> {
-    let kind = match view.kind() {
-        BlockKind::Text => "text",
-        BlockKind::ToolCall => "tool_call",
-        BlockKind::ToolResult => "tool_result",
-        BlockKind::Reasoning => "reasoning",
-        BlockKind::Media => "media",
-        BlockKind::Opaque => "opaque",
-    };
     let binding = match view.row.binding {
         Binding::Free => Value::Null,
         Binding::Next => json!("next"),
@@ -83,7 +75,7 @@ fn block(view: BlockView<'_>) -> Map<String, Value> {
         .type_name
         .map(|s| turnfold_core::json::unescape(s.of(bytes)).into_owned());
     let fields = [
-        ("kind", json!(kind)),
+        ("kind", json!(view.kind().as_str())),
         ("path", json!(view.path())),
         ("texts", json!(view.texts().collect::<Vec<_>>())),
         ("call_id", json!(view.call_id())),

@@ -2,7 +2,6 @@
 
 use pyo3::prelude::*;
 use turnfold_core::findings;
-use turnfold_core::formats::Section;
 use turnfold_core::pairs::{self, BlockRef, ScanOptions};
 use turnfold_core::prefix;
 use turnfold_core::splits::{self, Blocker, Keep};
@@ -11,6 +10,8 @@ use crate::door::{Fault, attached, detached};
 use crate::input;
 use crate::transcript::Transcript;
 
+/// `pending_ids`, `thinking`, `strict_alternation`, `closed`.
+type OptionFields = (Vec<String>, Option<bool>, bool, bool);
 /// `code`, `rule`, `severity`, `category`, `message`, `block`, `call_id`, `path`, `text`.
 type FindingFields = (
     &'static str,
@@ -43,15 +44,8 @@ type ScanFields = (
 type DifferenceFields = (&'static str, Option<usize>, String);
 
 #[pyfunction]
-pub(crate) fn scan(
-    py: Python<'_>,
-    transcript: &Transcript,
-    pending_ids: Vec<String>,
-    thinking: Option<bool>,
-    strict_alternation: bool,
-    closed: bool,
-) -> PyResult<ScanFields> {
-    let options = options(pending_ids, thinking, strict_alternation, closed);
+pub(crate) fn scan(py: Python<'_>, transcript: &Transcript, options: OptionFields) -> PyResult<ScanFields> {
+    let options = scan_options(options);
     detached(py, || {
         let transcript = &transcript.0;
         let scan = findings::scan(transcript, &options);
@@ -119,32 +113,21 @@ impl Splits {
 }
 
 #[pyfunction]
-pub(crate) fn split_points(
-    py: Python<'_>,
-    transcript: &Transcript,
-    pending_ids: Vec<String>,
-    thinking: Option<bool>,
-    strict_alternation: bool,
-    closed: bool,
-) -> PyResult<Splits> {
-    let options = options(pending_ids, thinking, strict_alternation, closed);
+pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: OptionFields) -> PyResult<Splits> {
+    let options = scan_options(options);
     detached(py, || Ok(Splits(splits::splits(&transcript.0, &options))))
 }
 
 #[pyfunction]
-#[expect(clippy::too_many_arguments, reason = "Rust takes every option explicitly")]
 pub(crate) fn find_split(
     py: Python<'_>,
     transcript: &Transcript,
-    pending_ids: Vec<String>,
-    thinking: Option<bool>,
-    strict_alternation: bool,
-    closed: bool,
+    options: OptionFields,
     kind: &str,
     amount: usize,
     encoding: &str,
 ) -> PyResult<Option<(usize, usize, Vec<BlockerFields>)>> {
-    let options = options(pending_ids, thinking, strict_alternation, closed);
+    let options = scan_options(options);
     detached(py, || {
         let keep = match kind {
             "messages" => Keep::Messages(amount),
@@ -168,7 +151,7 @@ pub(crate) fn compare_prefix(
 ) -> PyResult<(usize, usize, u64, Option<DifferenceFields>, bool, bool)> {
     detached(py, || {
         let report = prefix::compare(&before.0, &after.0, input::encoding(encoding)?);
-        let difference = report.first_difference.map(|d| (section(d.section), d.message, d.path));
+        let difference = report.first_difference.map(|d| (d.section.as_str(), d.message, d.path));
         Ok((
             report.bytes,
             report.messages,
@@ -180,7 +163,7 @@ pub(crate) fn compare_prefix(
     })
 }
 
-fn options(pending_ids: Vec<String>, thinking: Option<bool>, strict_alternation: bool, closed: bool) -> ScanOptions {
+fn scan_options((pending_ids, thinking, strict_alternation, closed): OptionFields) -> ScanOptions {
     ScanOptions {
         pending_ids,
         thinking,
@@ -191,12 +174,4 @@ fn options(pending_ids: Vec<String>, thinking: Option<bool>, strict_alternation:
 
 fn blocker(blocker: Blocker) -> BlockerFields {
     (blocker.code, blocker.text, blocker.call_id, blocker.start, blocker.stop)
-}
-
-fn section(section: Section) -> &'static str {
-    match section {
-        Section::Tools => "tools",
-        Section::System => "system",
-        Section::Messages => "messages",
-    }
 }

@@ -8,7 +8,7 @@ use turnfold_core::digests::{self, Digest};
 use turnfold_core::meter::CountSource;
 use turnfold_core::pairs::{self, ScanOptions};
 use turnfold_core::splice::{self, Part};
-use turnfold_core::{BlockKind, MessageView, Role, json};
+use turnfold_core::{MessageView, Role, json};
 
 use crate::door::{Fault, attached, detached};
 use crate::identifiers::{self, IdentifierFields};
@@ -110,7 +110,7 @@ impl Transcript {
                 .map(|block| {
                     let texts: Vec<_> = block.texts().collect();
                     (
-                        kind(block.kind()),
+                        block.kind().as_str(),
                         block.path(),
                         block.call_id().map(Into::into),
                         block.name().map(Into::into),
@@ -240,15 +240,4 @@ fn digest(digest: Digest) -> DigestFields {
         is_error,
     } = digest;
     (call.message, kind.as_str(), tool, target, outcome, text, is_error)
-}
-
-fn kind(kind: BlockKind) -> &'static str {
-    match kind {
-        BlockKind::Text => "text",
-        BlockKind::ToolCall => "tool_call",
-        BlockKind::ToolResult => "tool_result",
-        BlockKind::Reasoning => "reasoning",
-        BlockKind::Media => "media",
-        BlockKind::Opaque => "opaque",
-    }
 }

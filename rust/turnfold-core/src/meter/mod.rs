@@ -169,7 +169,8 @@ impl CountMemo {
     }
 
     /// Whether the segment is counted in `encoding`.
-    pub fn is_counted(&self, encoding: Encoding) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_counted(&self, encoding: Encoding) -> bool {
         self.slot(encoding).is_some_and(|slot| slot.get().is_some())
     }
 
