@@ -12,7 +12,7 @@ from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy, Summarize
 from turnfold.model.result import Attempt, AttemptOutcome, Timings
-from turnfold.model.scan import ScanOptions
+from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
 from turnfold.planning.apply import Applied, CompactionResult, apply_opened
 from turnfold.planning.fill import Opening, openings
@@ -26,7 +26,6 @@ from turnfold.summarizers.protocol import Summarizer
 from turnfold.summarizers.rules import Rules
 from turnfold.transcript import Transcript
 
-_BODY_ONLY = ScanOptions()
 _BY_RULE = (Rules(), Marker())
 
 DEADLINE_SECONDS: Final = 60.0
@@ -65,7 +64,7 @@ async def compact(
     encoding: str | None = None,
     model: str | None = None,
     window_tokens: int | None = None,
-    options: ScanOptions = _BODY_ONLY,
+    options: ScanOptions = BODY_ONLY,
 ) -> CompactionResult | Skip:
     """Compact `transcript` as `policy` says; the input is never changed.
 
@@ -100,7 +99,7 @@ def compact_sync(
     encoding: str | None = None,
     model: str | None = None,
     window_tokens: int | None = None,
-    options: ScanOptions = _BODY_ONLY,
+    options: ScanOptions = BODY_ONLY,
 ) -> CompactionResult | Skip:
     """Compact from plain code: the same as `compact`, blocking.
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, NoReturn
 
+from turnfold._core import __version__
 from turnfold.cli import compact, count, demo, prefix, scan, split
 from turnfold.cli.faults import BROKEN_PIPE, INTERNAL, INTERRUPTED, UNREADABLE, UsageError, complain, printable
 from turnfold.errors import ArgumentError, TurnfoldError, UnknownEncodingError
@@ -89,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="turnfold", usage="turnfold COMMAND ...", description=_ABOUT, epilog=_DETAILS, formatter_class=_Help
     )
-    parser.add_argument("--version", action="version", version=f"turnfold {_version()}")
+    parser.add_argument("--version", action="version", version=f"turnfold {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     for name, command in _COMMANDS.items():
         child = commands.add_parser(
@@ -102,9 +103,3 @@ def _parser() -> argparse.ArgumentParser:
         )
         command.add(child)
     return parser
-
-
-def _version() -> str:
-    from turnfold._core import __version__
-
-    return __version__

@@ -96,14 +96,14 @@ def _keep(options: argparse.Namespace) -> Keep | None:
     return None if options.keep_tokens is None else KeepTokens(options.keep_tokens)
 
 
-def _choose(transcript: Transcript, keep: Keep | None, at: int | None, place: str) -> ChosenRecord | None:
+def _choose(transcript: Transcript, keep: Keep | None, at: int | None, shown: str) -> ChosenRecord | None:
     if keep is not None:
         point = find_split(transcript, keep=keep)
         return None if point is None else ChosenRecord(point.index, point.requested, point.moved_by)
     if at is None:
         return None
     if at > len(transcript):
-        raise UsageError(f"--at {at}: {place} has {len(transcript)} messages")
+        raise UsageError(f"--at {at}: {shown} has {len(transcript)} messages")
     points = split_points(transcript)
     index = points.at_or_before(at)
     if index is None:

@@ -6,7 +6,7 @@ import msgspec
 
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.scan import ScanOptions
+from turnfold.model.scan import BODY_ONLY, ScanOptions
 
 SummaryRole = Literal["user", "assistant"]
 
@@ -91,4 +91,4 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     policy: str
     encoding: str | None = None
     model: str | None = None
-    options: ScanOptions = ScanOptions()
+    options: ScanOptions = BODY_ONLY

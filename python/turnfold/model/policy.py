@@ -1,10 +1,9 @@
 """A policy as data: when to compact, what to select, what to do with it. All defaults live here."""
 
-from typing import Literal
-
 import msgspec
 
 from turnfold.errors import ArgumentError
+from turnfold.model.plan import SummaryRole
 from turnfold.model.splits import Keep, KeepMessages
 
 
@@ -73,7 +72,7 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     """
 
     keep: Keep = msgspec.field(default_factory=lambda: KeepMessages(4))
-    role: Literal["user", "assistant"] = "user"
+    role: SummaryRole = "user"
     max_tokens: int = 2_000
     task_max_tokens: int = 4_000
     schema: str = "nine_sections"

@@ -17,11 +17,13 @@ head and tail, or there was none."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One try of one summarizer for the hole at `start`: how it ended, and for a failure what was raised."""
+    """One try of one summarizer for a hole of the plan, which are numbered from 0: how it ended, and for a failure what
+    was raised.
+    """
 
     method: str
     outcome: AttemptOutcome
-    start: int
+    hole: int
     detail: str = ""
 
 

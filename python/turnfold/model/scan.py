@@ -1,5 +1,7 @@
 """What a scan and a search for split points are told."""
 
+from typing import Final
+
 import msgspec
 
 
@@ -16,3 +18,7 @@ class ScanOptions(msgspec.Struct, frozen=True):
     thinking: bool | None = None
     strict_alternation: bool = False
     closed: bool = False
+
+
+BODY_ONLY: Final = ScanOptions()
+"""Nothing is known beyond the body."""

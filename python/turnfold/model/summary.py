@@ -4,11 +4,13 @@ from typing import Literal
 
 import msgspec
 
+from turnfold.model.blocks import BlockKind
+
 
 class SourcePart(msgspec.Struct, frozen=True):
     """One block of a message: its kind, its text, and for calls and results the tool's name and the call's id."""
 
-    kind: Literal["text", "tool_call", "tool_result", "reasoning", "media", "opaque"]
+    kind: BlockKind
     text: str
     name: str | None = None
     call_id: str | None = None
@@ -54,10 +56,10 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     """All of what a summary replaces, the summary it continues, and the cap on the answer.
 
     `task` is the first user message, `latest` the last one where the model is at work on it: both are quoted beside the
-    summary, whatever the summarizer writes. `previous` is the
-    text of the earlier summary, which is not among `messages`. `digests` are facts made by rule from the tool calls,
-    `identifiers` the ledger of names that the summary should carry, the latest first. The answer must not count more
-    than `max_tokens` tokens of `encoding`; `source_tokens` is what it replaces.
+    summary, whatever the summarizer writes. `previous` is the text of the earlier summary, which is not among
+    `messages`. `digests` are facts made by rule from the tool calls, `identifiers` the ledger of names that the summary
+    should carry, in the order first seen. The answer must not count more than `max_tokens` tokens of `encoding`;
+    `source_tokens` bounds what it replaces. `schema` names the sections that are asked for.
     """
 
     messages: tuple[SourceMessage, ...]

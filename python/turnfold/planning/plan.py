@@ -4,15 +4,13 @@ from turnfold import checks
 from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, Skip, SkipReason
 from turnfold.model.policy import Policy
-from turnfold.model.scan import ScanOptions
+from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.planning.draft import Draft
 from turnfold.planning.measure import Measure
 from turnfold.planning.selection import first_unanswered
 from turnfold.planning.steps import run_step
 from turnfold.planning.triggers import decide
 from turnfold.transcript import Transcript
-
-_BODY_ONLY = ScanOptions()
 
 
 def plan(
@@ -22,7 +20,7 @@ def plan(
     encoding: str | None = None,
     model: str | None = None,
     window_tokens: int | None = None,
-    options: ScanOptions = _BODY_ONLY,
+    options: ScanOptions = BODY_ONLY,
 ) -> CompactionPlan | Skip:
     """Decide what a compaction would do, and prove that it fits the target, before anyone is asked for a summary.
 

@@ -1,1 +1,1 @@
-"""Checks and fakes that users may import: the field-case runner."""
+"""Checks and fakes that users may import: field cases, generated transcripts, tiktoken offline as a judge."""
