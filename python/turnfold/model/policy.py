@@ -1,4 +1,4 @@
-"""A policy as data: when to compact, what to select, what to do with it. All defaults live here."""
+"""A policy as data: when to compact, what to select, what to do with it. The defaults of its parts live here."""
 
 import msgspec
 
