@@ -61,11 +61,11 @@ impl WireFormat for AnthropicMessages {
             }
         }
         let role_value = role_value.filter(|v| v.is_string());
-        let first = rows.block_mark();
+        let first = rows.block_count();
         let form = content_form(content);
         match (content, form) {
             (Some(text), ContentForm::Text { blank }) => {
-                let texts = rows.text_mark();
+                let texts = rows.text_count();
                 rows.text(Some(text));
                 let mut block = block_of(text, BlockKind::Text, Place::Field("content"));
                 block.body = Some(text.span());
@@ -87,7 +87,7 @@ impl WireFormat for AnthropicMessages {
             role_text: role_value.map(Value::span),
             name: None,
             content: form,
-            blocks: first..rows.block_mark(),
+            blocks: first..rows.block_count(),
         }
     }
 
@@ -170,7 +170,7 @@ impl<'d> Fields<'d> {
 
 fn read_block(item: Value<'_>, place: Place, rows: &mut Rows) {
     let fields = Fields::of(item);
-    let texts = rows.text_mark();
+    let texts = rows.text_count();
     let kind_text = fields.kind.map(Value::key).unwrap_or_default();
     let block = match &*kind_text {
         b"text" => match fields.text.filter(|t| t.is_string()) {
@@ -248,7 +248,7 @@ fn call(item: Value<'_>, fields: &Fields<'_>, place: Place, server_side: bool, r
 }
 
 fn result(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Rows) -> Block {
-    let texts = rows.text_mark();
+    let texts = rows.text_count();
     match fields.content {
         Some(content) if content.is_array() => {
             for part in content.items() {

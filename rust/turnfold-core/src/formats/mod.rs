@@ -96,12 +96,12 @@ pub struct Rows {
 
 impl Rows {
     /// Number of blocks so far.
-    pub fn block_mark(&self) -> u32 {
+    pub fn block_count(&self) -> u32 {
         self.blocks.len() as u32
     }
 
     /// Number of texts so far.
-    pub fn text_mark(&self) -> u32 {
+    pub fn text_count(&self) -> u32 {
         self.texts.len() as u32
     }
 
@@ -131,13 +131,13 @@ impl Rows {
 
     /// Adds a block whose texts are those added since `texts`.
     pub fn block(&mut self, texts: u32, mut block: Block) {
-        block.texts = texts..self.text_mark();
+        block.texts = texts..self.text_count();
         self.blocks.push(block);
     }
 
     /// Adds a block of an unknown kind, counted by its JSON and bound to both neighbours.
     pub fn opaque(&mut self, value: Value<'_>, place: Place) {
-        let texts = self.text_mark();
+        let texts = self.text_count();
         self.text(Some(value));
         let block = Block {
             binding: Binding::Both,

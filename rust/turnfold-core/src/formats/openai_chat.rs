@@ -116,7 +116,7 @@ impl WireFormat for OpenAiChat {
         let fields = Fields::of(message);
         let role_value = fields.role.filter(|v| v.is_string());
         let role = role_of(role_value);
-        let first = rows.block_mark();
+        let first = rows.block_count();
         if role == Role::Tool {
             read_result(message, &fields, rows);
         } else {
@@ -132,7 +132,7 @@ impl WireFormat for OpenAiChat {
             role_text: role_value.map(Value::span),
             name: fields.name.filter(|_| role != Role::Tool).and_then(literal),
             content: content_form(fields.content),
-            blocks: first..rows.block_mark(),
+            blocks: first..rows.block_count(),
         }
     }
 
@@ -157,7 +157,7 @@ impl WireFormat for OpenAiChat {
 
 /// A `tool` or `function` message: one result block that is the message itself.
 fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
-    let texts = rows.text_mark();
+    let texts = rows.text_count();
     let mut blank = true;
     match fields.content {
         Some(content) if content.is_array() => {
@@ -205,7 +205,7 @@ fn read_reasoning(fields: &Fields<'_>, rows: &mut Rows) {
         let Some(value) = value else { continue };
         if value.is_array() {
             for (k, item) in value.items().enumerate() {
-                let texts = rows.text_mark();
+                let texts = rows.text_count();
                 match item
                     .get("thinking")
                     .or_else(|| item.get("text"))
@@ -219,7 +219,7 @@ fn read_reasoning(fields: &Fields<'_>, rows: &mut Rows) {
                 rows.block(texts, block);
             }
         } else {
-            let texts = rows.text_mark();
+            let texts = rows.text_count();
             rows.text(Some(value));
             let mut block = block_of(value, BlockKind::Reasoning, Place::Field(field));
             block.blank = value.is_string() && is_blank(value.raw());
@@ -243,7 +243,7 @@ fn read_content(content: Option<Value<'_>>, rows: &mut Rows) {
 }
 
 fn text_block(value: Value<'_>, text: Value<'_>, place: Place, rows: &mut Rows) {
-    let texts = rows.text_mark();
+    let texts = rows.text_count();
     rows.text(Some(text));
     let mut block = block_of(value, BlockKind::Text, place);
     block.body = Some(text.span());
@@ -258,7 +258,7 @@ fn read_part(part: Value<'_>, place: Place, rows: &mut Rows) {
     match part.get(text_field).filter(|t| t.is_string()) {
         Some(text) if is("text") || is("refusal") => text_block(part, text, place, rows),
         _ if is_media(part) => {
-            let texts = rows.text_mark();
+            let texts = rows.text_count();
             rows.data(part);
             let mut block = block_of(part, BlockKind::Media, place);
             block.type_name = kind.and_then(literal);
@@ -291,7 +291,7 @@ fn read_extras(fields: &Fields<'_>, rows: &mut Rows) {
         }
     }
     if let Some(audio) = fields.audio {
-        let texts = rows.text_mark();
+        let texts = rows.text_count();
         rows.data(audio);
         rows.block(texts, block_of(audio, BlockKind::Media, Place::Field("audio")));
     }
@@ -309,7 +309,7 @@ fn read_calls(fields: &Fields<'_>, rows: &mut Rows) {
     }
     if let Some(call) = fields.function_call {
         if call.is_object() {
-            let texts = rows.text_mark();
+            let texts = rows.text_count();
             let name = call.get("name");
             rows.text(name);
             rows.text(call.get("arguments"));
@@ -329,7 +329,7 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
         rows.opaque(call, place);
         return;
     }
-    let texts = rows.text_mark();
+    let texts = rows.text_count();
     let [mut id, mut wrapped, mut name, mut arguments] = [None; 4];
     for (key, value) in call.fields() {
         match &*key.key() {

@@ -126,11 +126,6 @@ impl Extractor {
         });
     }
 
-    /// What was found so far.
-    pub fn found(&self) -> &[Identifier] {
-        &self.found
-    }
-
     /// What was found.
     pub fn finish(self) -> Vec<Identifier> {
         self.found

@@ -208,6 +208,7 @@ mod tests {
             assert_eq!(pieces(Pattern::Cl100k, text), cl100k, "cl100k {text:?}");
         }
     }
+
     #[test]
     fn blocks_cut_as_characters_do() {
         // Every string of up to five of these, behind a start that puts its edges near the end of a block.
