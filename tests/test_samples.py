@@ -1,5 +1,6 @@
 """The bundled transcripts: clean, but for the one that is there to be broken, and made by the script beside them."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -15,8 +16,6 @@ FILES = sorted(p for p in SAMPLES.rglob("*") if p.suffix in (".json", ".jsonl", 
 
 
 def bodies(path: Path) -> list[bytes]:
-    import gzip
-
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return [line for line in data.split(b"\n") if line] if ".jsonl" in path.name else [data]
 
@@ -28,8 +27,6 @@ def test_scan(path):
         report = turnfold.checks.scan(transcript)
         assert transcript.to_json() == body
         assert report.ok == (path.parent.name != "dirty")
-        if report.ok:
-            assert [f for f in report.findings if f.severity == "error"] == []
 
 
 def test_they_differ_in_what_matters():
