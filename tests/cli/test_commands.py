@@ -1,6 +1,10 @@
 """count, scan, split and prefix: records, tables, exit statuses."""
 
 import json
+import os
+import shlex
+import subprocess
+import sys
 
 import pytest
 
@@ -158,3 +162,34 @@ def test_prefix_of_lines_and_one_too_many(run, tmp_path, clean):
     assert (ran.status, len(ran.records)) == (2, 2)
     assert "no transcript to compare" in ran.err
     assert run("prefix", "-", tmp_path / "b.jsonl", "--json", stdin=line * 2).status == 0
+
+
+@pytest.mark.parametrize("value", ["9" * 30, "9" * 5_000])
+@pytest.mark.parametrize("option", ["--keep-messages", "--keep-turns", "--keep-tokens", "--at"])
+def test_a_number_of_any_size_is_answered(run, file, option, value):
+    ran = run("split", file, option, value)
+    assert ran.status in (0, 2)
+    if len(value) < 4_000 and option != "--at":
+        assert (ran.status, "chosen: " in ran.out) == (0, True)
+
+
+def test_what_is_no_number_says_so(run, file):
+    ran = run("split", file, "--keep-messages", "x")
+    assert ran.status == 2
+    assert ran.err.startswith(
+        "turnfold split: argument --keep-messages: 'x' is not a whole number; see 'turnfold split"
+    )
+
+
+@pytest.mark.parametrize("option", ["--encoding", "--model", "--format"])
+def test_a_name_that_is_not_utf8_is_a_name_that_nothing_has(run, file, option):
+    ran = run("count", file, option, os.fsdecode(b"\xff"))
+    assert ran.status == (0 if option == "--model" else 2)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_traceback(tmp_path, clean, closed):
+    (tmp_path / "a.json").write_bytes(clean)
+    line = f"{shlex.quote(sys.executable)} -m turnfold count a.json - {closed}"
+    ran = subprocess.run(["sh", "-c", line], cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    assert (ran.returncode, b"Traceback" in ran.stderr) == (2, False)

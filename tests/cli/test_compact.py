@@ -3,6 +3,8 @@
 import gzip
 import json
 import os
+import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -272,3 +274,56 @@ def test_new_files_have_the_usual_mode(run, folder, tmp_path):
     run("compact", folder, "-o", tmp_path / "out", *SMALL)
     (tmp_path / "plain").write_text("x")
     assert (tmp_path / "out/a.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def shell(command: str, cwd: Path) -> subprocess.CompletedProcess[bytes]:
+    line = command.replace("turnfold", f"{shlex.quote(sys.executable)} -m turnfold")
+    return subprocess.run(["sh", "-c", line], cwd=cwd, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("out", ["a.json", "link.json", ".", "- >> a.json"])
+def test_stdin_is_an_input_that_is_not_overwritten(tmp_path, long, out):
+    (tmp_path / "a.json").write_bytes(long)
+    (tmp_path / "link.json").symlink_to("a.json")
+    (tmp_path / "stdin.json").hardlink_to(tmp_path / "a.json")
+    ran = shell(f"turnfold compact - --limit-tokens 900 < a.json -o {out}", tmp_path)
+    assert (ran.returncode, b"would overwrite the input -" in ran.stderr) == (2, True)
+    assert (tmp_path / "a.json").read_bytes() == long
+
+
+def test_stdin_and_a_file_of_the_name_it_gets(run, tmp_path, long, clean):
+    (tmp_path / "stdin.json").write_bytes(clean)
+    ran = run("compact", "-", tmp_path / "stdin.json", "-o", tmp_path / "out", *SMALL, stdin=long)
+    assert (ran.status, "would both be written" in ran.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_stdin_goes_to_the_file_that_is_named(run, tmp_path, long):
+    out = tmp_path / "plain"
+    out.write_bytes(b"old")
+    assert run("compact", "-", "-o", out, *SMALL, stdin=long).status == 0
+    assert files(tmp_path) == ["plain"]
+    assert len(Transcript.from_json(out.read_bytes())) < 28
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder"])
+def test_only_regular_files_are_replaced(run, tmp_path, long, kind):
+    source, out = tmp_path / "a.json", tmp_path / "out"
+    source.write_bytes(long)
+    out.mkdir()
+    if kind == "fifo":
+        os.mkfifo(out / "a.json")
+    else:
+        (out / "a.json").mkdir()
+    ran = run("compact", source, "-o", out, *SMALL)
+    assert (ran.status, "no regular file" in ran.err) == (2, True)
+    assert not (out / "a.json").is_file()
+
+
+def test_an_empty_name_is_not_this_folder(run, tmp_path, long):
+    source = tmp_path / "a.json"
+    source.write_bytes(long)
+    ran = run("compact", source, "-o", "", *SMALL)
+    assert (ran.status, "OUT is empty" in ran.err) == (2, True)
+    ran = run("count", "", source)
+    assert (ran.status, "the path is empty" in ran.err) == (2, True)

@@ -65,6 +65,9 @@ def find_inputs(arguments: Sequence[str], leave_out: Path | None = None) -> Iter
         if argument == "-":
             yield InputFile(None, "-", PurePath("stdin"))
             continue
+        if not argument:
+            yield Fault("''", None, "io_error", "the path is empty", "name a file or a folder")
+            continue
         path = Path(argument)
         try:
             path.stat()

@@ -5,11 +5,12 @@ import errno
 import gzip
 import os
 import secrets
+import stat
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self
+from typing import IO, Protocol, Self, TextIO, get_args
 
 import msgspec
 
@@ -43,9 +44,20 @@ class Target(msgspec.Struct, frozen=True):
 
     def named_for(self, layout: Layout) -> "Target":
         """Return the target with the suffix that stdin had no name to give."""
-        if self.path is None or self.file.path is not None or self.path.suffix:
+        if self.path is None or not self._lacks_suffix:
             return self
         return Target(self.file, self.path.with_suffix(f".{layout}"))
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where it may come to lie: which suffix stdin gets is known only when it is read."""
+        if self.path is None or not self._lacks_suffix:
+            return () if self.path is None else (self.path,)
+        return tuple(self.path.with_suffix(f".{layout}") for layout in get_args(Layout))
+
+    @property
+    def _lacks_suffix(self) -> bool:
+        return self.path is not None and self.file.path is None and not self.path.suffix and not self.path.exists()
 
 
 def out_is_file(out: str, arguments: Sequence[str]) -> bool:
@@ -57,6 +69,8 @@ def out_is_file(out: str, arguments: Sequence[str]) -> bool:
 
 def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str]) -> list[Target]:
     """One target for each input, or a UsageError that says why OUT cannot take them. Writes nothing."""
+    if not out:
+        raise UsageError("OUT is empty: name a folder or a file")
     if out == "-":
         if len(files) > 1:
             raise UsageError("-o - takes one input: name a folder as OUT")
@@ -81,26 +95,33 @@ def _same_kind(file: InputFile, out: Path) -> Path:
 
 
 def _refuse_collisions(targets: Sequence[Target]) -> None:
-    inputs: dict[tuple[int, int], str] = {}
-    for target in targets:
-        if target.file.path is not None:
-            state = target.file.path.stat()
-            inputs[state.st_dev, state.st_ino] = target.file.shown
+    inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
     taken: dict[str, str] = {}
     for target in targets:
         if target.path is None:
-            continue
-        place = os.path.realpath(target.path)
-        if place in taken:
-            raise UsageError(f"{taken[place]} and {target.file.shown} would both be written to {target.shown}")
-        taken[place] = target.file.shown
-        try:
-            state = target.path.stat()
-        except OSError:
-            continue
-        overwritten = inputs.get((state.st_dev, state.st_ino))
-        if overwritten is not None:
-            raise UsageError(f"OUT would overwrite the input {overwritten}: name another place")
+            _refuse_input(_identity(None, sys.stdout), inputs)
+        for path in target.places:
+            place = os.path.realpath(path)
+            if place in taken:
+                raise UsageError(f"{taken[place]} and {target.file.shown} would both be written to {show(str(path))}")
+            taken[place] = target.file.shown
+            _refuse_input(_identity(path, sys.stdout), inputs)
+            if path.exists() and not path.is_file():
+                raise UsageError(f"OUT {show(str(path))} is there and no regular file: name another place")
+
+
+def _refuse_input(written: tuple[int, int] | None, inputs: Mapping[tuple[int, int], str]) -> None:
+    if written is not None and written in inputs:
+        raise UsageError(f"OUT would overwrite the input {inputs[written]}: name another place")
+
+
+def _identity(path: Path | None, stream: TextIO) -> tuple[int, int] | None:
+    """Return device and inode of the file at `path`, or of the file that `stream` is; None for anything else."""
+    try:
+        state = os.fstat(stream.fileno()) if path is None else path.stat()
+    except (OSError, ValueError):
+        return None
+    return (state.st_dev, state.st_ino) if stat.S_ISREG(state.st_mode) else None
 
 
 def make_room(targets: Sequence[Target]) -> None:

@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from turnfold._core import __version__
@@ -55,6 +56,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status; `arguments` defaults to those of the process."""
+    _open_closed_streams()
     try:
         options = _parser().parse_args(arguments)
     except SystemExit as stop:
@@ -79,6 +81,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+def _open_closed_streams() -> None:
+    """Point the standard streams that the caller has closed to nowhere, before a file takes their descriptors."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115  # for the process
+
+
 def _close_stdout() -> None:
     """Point stdout to nowhere, so that the interpreter's last flush does not fail on the closed pipe."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -91,7 +100,9 @@ def _parser() -> argparse.ArgumentParser:
         prog="turnfold", usage="turnfold COMMAND ...", description=_ABOUT, epilog=_DETAILS, formatter_class=_Help
     )
     parser.add_argument("--version", action="version", version=f"turnfold {__version__}")
-    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(
+        title="commands", prog="turnfold", dest="command", metavar="COMMAND", required=True
+    )
     for name, command in _COMMANDS.items():
         child = commands.add_parser(
             name,

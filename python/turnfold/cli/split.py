@@ -57,7 +57,10 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def whole_number(text: str) -> int:
     """Read an option's value that counts something."""
-    value = int(text)
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
     if value < 0:
         raise argparse.ArgumentTypeError(f"{value} is negative")
     return value
