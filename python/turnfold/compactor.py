@@ -78,7 +78,7 @@ async def compact(
 
     Raises only for wrong arguments: see `plan`.
     """
-    _check(policy, deadline_seconds)
+    _check(policy, summarizer, deadline_seconds)
     prepared = await _aside(
         _prepare, transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options
     )
@@ -106,7 +106,7 @@ def compact_sync(
     Without a summarizer nothing is awaited and it may be called anywhere. With one it starts an event loop of its own,
     so inside a running loop it raises `RunningLoopError`: await `compact` there.
     """
-    _check(policy, deadline_seconds)
+    _check(policy, summarizer, deadline_seconds)
     if summarizer is None:
         prepared = _prepare(
             transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options
@@ -130,7 +130,11 @@ def compact_sync(
     return anyio.run(run)
 
 
-def _check(policy: Policy, deadline_seconds: float | None) -> None:
+def _check(policy: Policy, summarizer: Summarizer | None, deadline_seconds: float | None) -> None:
+    if not isinstance(policy, Policy):
+        raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
+    if summarizer is not None and (isinstance(summarizer, type) or not hasattr(summarizer, "summarize")):
+        raise TypeError(f"{summarizer!r} has no method `summarize`: wrap a function in turnfold.summarizers.Function")
     if deadline_seconds is not None and not deadline_seconds >= 0:
         raise ArgumentError(f"deadline_seconds must be at least 0, got {deadline_seconds}")
     for step in policy.steps:

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import anyio
 import anyio.lowlevel
@@ -281,6 +282,26 @@ def test_wrong_arguments_are_refused_before_anyone_is_asked(call: Callable[..., 
         call(chat(conversation()), POLICY, deadline_seconds=float("nan"))
     with pytest.raises(UnknownSchemaError, match="nine_sections"):
         call(chat(conversation()), Policy(OnRequest(), (Summarize(schema="none"),)))
+
+
+@pytest.mark.parametrize("wrong", [raising, "rules", Rules])
+def test_what_cannot_summarize_is_refused_and_not_passed_over(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="wrap a function"):
+        compact_sync(chat(conversation()), POLICY, wrong)
+
+
+def test_neither_a_transcript_nor_a_policy() -> None:
+    wrong: Any = conversation()
+    with pytest.raises(TypeError, match="from_messages or from_json"):
+        compact_sync(wrong, POLICY)
+    with pytest.raises(TypeError, match="a Policy is needed, not list"):
+        compact_sync(chat(conversation()), wrong)
+
+
+@pytest.mark.parametrize("usage", [None, Usage(None, 3), Usage("1"), {"prompt_tokens": 1.5}])  # type: ignore[arg-type]
+async def test_a_text_is_used_whatever_its_usage_says(usage: Any) -> None:
+    result = finished(await compact(chat(conversation()), POLICY, replying("Short.", usage)))
+    assert (result.method, result.usage) == ("fake", Usage())
 
 
 async def test_nobody_is_asked_where_nothing_is_done() -> None:

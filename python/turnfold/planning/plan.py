@@ -10,7 +10,7 @@ from turnfold.planning.measure import Measure
 from turnfold.planning.selection import first_unanswered
 from turnfold.planning.steps import run_step
 from turnfold.planning.triggers import decide
-from turnfold.transcript import Transcript
+from turnfold.transcript import Transcript, kernel_of
 
 
 def plan(
@@ -28,6 +28,9 @@ def plan(
     Pure and deterministic; O(messages) after the transcript's first count. Raises `UnknownWindowError` where the
     policy is a share of a window that nobody named, and an `ArgumentError` for an unknown encoding.
     """
+    kernel_of(transcript)
+    if not isinstance(policy, Policy):
+        raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
     measure = Measure(transcript, encoding, model)
     before = measure.whole
     decision = decide(policy.trigger, before, model=model or transcript.model, window_tokens=window_tokens)

@@ -4,10 +4,11 @@ from collections.abc import Callable
 from typing import Final
 
 import anyio
+import msgspec
 
 from turnfold.errors import NoSummaryError
 from turnfold.model.result import AttemptOutcome
-from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
 from turnfold.prompts.judge import judge
 from turnfold.summarizers.protocol import Summarizer
 
@@ -56,8 +57,16 @@ class Fallback:
                 continue
             report(name, verdict.outcome, "")
             if verdict.text is not None:
-                return name, SummaryReply(verdict.text, reply.usage)
+                return name, SummaryReply(verdict.text, _reported(reply.usage))
         raise NoSummaryError(f"No summary came from any of: {', '.join(self._names) or 'nobody'}")
+
+
+def _reported(usage: object) -> Usage:
+    """Return a usage that can be added up: a good text is not lost because its price is not known."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(usage), Usage)
+    except (msgspec.ValidationError, TypeError):
+        return Usage()
 
 
 def _silent(method: str, outcome: AttemptOutcome, detail: str) -> None:
