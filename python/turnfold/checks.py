@@ -10,7 +10,7 @@ from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
 from turnfold.model.prefix import Difference, PrefixReport
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
-from turnfold.transcript import Transcript
+from turnfold.transcript import Transcript, kernel_of
 
 
 def scan(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> IntegrityReport:
@@ -19,7 +19,7 @@ def scan(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> IntegrityR
     `ok` means that no finding is an error. Orphan results, pending and abandoned calls are listed whether or not the
     provider minds them. O(messages).
     """
-    report = _core.scan(transcript.kernel, _fields(options))
+    report = _core.scan(kernel_of(transcript), _fields(options))
     findings, pairs, pending, orphans, abandoned, call_ids, result_ids = report
     found = tuple(Finding(*fields) for fields in findings)
     return IntegrityReport(
@@ -74,7 +74,7 @@ class SplitPoints(Collection[int]):
 
 def split_points(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> SplitPoints:
     """Find every legal cut. O(messages)."""
-    return SplitPoints(_core.split_points(transcript.kernel, _fields(options)))
+    return SplitPoints(_core.split_points(kernel_of(transcript), _fields(options)))
 
 
 def find_split(
@@ -101,8 +101,9 @@ def find_split(
             assert_never(keep)
     if amount < 0:
         raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
+    kernel = kernel_of(transcript)
     encoding = transcript.encoding(encoding, model)
-    choice = _core.find_split(transcript.kernel, _fields(options), kind, amount, encoding)
+    choice = _core.find_split(kernel, _fields(options), kind, min(amount, sys.maxsize), encoding)
     if choice is None:
         return None
     index, requested, moved_by = choice
@@ -122,7 +123,8 @@ def compare_prefix(
 
     O(shared bytes); `tokens` are those of the part that both share from the start.
     """
-    shared = _core.compare_prefix(before.kernel, after.kernel, after.encoding(encoding, model))
+    kernels = kernel_of(before), kernel_of(after)
+    shared = _core.compare_prefix(*kernels, after.encoding(encoding, model))
     shared_bytes, messages, tokens, difference, before_is_prefix, ignoring_cache_markers = shared
     return PrefixReport(
         bytes=shared_bytes,

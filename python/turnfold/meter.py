@@ -1,5 +1,6 @@
 """What plain text holds: tokens and identifiers."""
 
+import sys
 from collections.abc import Iterable
 from typing import Final, Literal
 
@@ -27,14 +28,12 @@ def count_many(texts: Iterable[str], encoding: str = DEFAULT_ENCODING) -> list[i
 
 def count_up_to(text: str, limit_tokens: int, encoding: str = DEFAULT_ENCODING) -> int | None:
     """Count `text`, or return None as soon as it is over `limit_tokens`: a long text costs no more than the limit."""
-    _check(limit_tokens)
-    return _core.count_up_to(text, encoding, limit_tokens)
+    return _core.count_up_to(text, encoding, _checked(limit_tokens))
 
 
 def truncate(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING, *, keep: KeepEnd = "head") -> str:
     """Cut `text` between characters so that it counts at most `max_tokens`; return it as it is where it fits."""
-    _check(max_tokens)
-    head, tail, cut = _core.truncate(text, encoding, max_tokens, keep)
+    head, tail, cut = _core.truncate(text, encoding, _checked(max_tokens), keep)
     return head + tail if cut else text
 
 
@@ -58,8 +57,7 @@ def truncate_middle(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING
     there is room for nothing else that line is all, and where even that does not fit the result is empty. Linear in
     the text.
     """
-    _check(max_tokens)
-    short = _core.truncate_middle(text, encoding, max_tokens)
+    short = _core.truncate_middle(text, encoding, _checked(max_tokens))
     return text if short is None else short
 
 
@@ -73,6 +71,7 @@ def occurring(names: Iterable[str], text: str) -> tuple[bool, ...]:
     return tuple(_core.occurring(list(names), text))
 
 
-def _check(tokens: int) -> None:
+def _checked(tokens: int) -> int:
     if tokens < 0:
         raise ArgumentError(f"A number of tokens is not negative: {tokens}")
+    return min(tokens, sys.maxsize)

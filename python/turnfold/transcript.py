@@ -1,7 +1,10 @@
 """The typed face of one transcript: read, measured, appended to and spliced without touching what is kept."""
 
+import copy
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import math
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, Self
 
@@ -68,9 +71,12 @@ class Transcript:
         Ranges stand in order and don't overlap. Their messages keep bytes, objects and counts. Raises a `ReadError`
         for new bytes that are no message, an `ArgumentError` for a range that is not there.
         """
-        if any(isinstance(part, range) and (part.step != 1 or part.start < 0 or part.stop < 0) for part in parts):
-            raise ArgumentError("A range of messages has step 1 and no negative end")
-        kernel = self.kernel.splice([(p.start, p.stop) if isinstance(p, range) else p for p in parts])
+        for part in parts:
+            if not isinstance(part, range | bytes):
+                raise TypeError(f"a part is a range or bytes, not {type(part).__name__}")
+            if isinstance(part, range) and (part.step != 1 or part.start < 0 or part.stop < 0):
+                raise ArgumentError("A range of messages has step 1 and no negative end")
+        kernel = self.kernel.splice([_ends(part) if isinstance(part, range) else part for part in parts])
         objects: list[Message | None] = []
         for part in parts:
             objects.extend(self._objects[part.start : part.stop] if isinstance(part, range) else (None,))
@@ -78,7 +84,10 @@ class Transcript:
 
     def rewrite(self, message_index: int, texts: Mapping[int, str]) -> bytes:
         """Return the JSON of one message with the texts of some blocks replaced, by block index."""
-        return self.kernel.rewrite(message_index, list(texts.items()))
+        if any(block_index < 0 for block_index in texts):
+            raise ArgumentError(f"There is no block {min(texts)}")
+        known = {min(block_index, sys.maxsize): text for block_index, text in texts.items()}
+        return self.kernel.rewrite(self._index(message_index), list(known.items()))
 
     def text_message(self, role: str, text: str) -> bytes:
         """Return the JSON of a new message in this transcript's format, in `role` or the nearest it allows."""
@@ -96,7 +105,8 @@ class Transcript:
     def messages(self) -> list[Message]:
         """A new list of the messages as objects: the caller's own where given, else decoded once.
 
-        A lone surrogate stays one; of two equal keys the last is seen. The bytes keep both.
+        A lone surrogate stays one; of two equal keys the last is seen. The bytes keep both. A number that `int` and
+        `float` cannot hold is a `Decimal`.
         """
         found: list[Message] = []
         for index, known in enumerate(self._objects):
@@ -106,6 +116,17 @@ class Transcript:
 
     def __len__(self) -> int:
         return len(self.kernel)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        # The kernel never changes: only the caller's objects can.
+        return type(self)(self.kernel, copy.deepcopy(self._objects, memo))
+
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[bytes, str, list[Message | None]]]:
+        return self._restored, (self.to_json(), self.format, self._objects)
+
+    @classmethod
+    def _restored(cls, body: bytes, wire_format: str, objects: Sequence[Message | None]) -> Self:
+        return cls(_core.Transcript.from_json(body, wire_format), objects)
 
     def __repr__(self) -> str:
         return f"<Transcript {self.format}, {len(self)} messages>"
@@ -202,23 +223,73 @@ class Transcript:
         return message_index
 
 
+def _ends(part: range) -> tuple[int, int]:
+    return min(part.start, sys.maxsize), min(part.stop, sys.maxsize)
+
+
+def _plain(value: object) -> object:
+    """Return what JSON has for a value that the encoder does not know."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
+
+
+# `messages` holds decimals for the numbers that no other type of Python holds exactly.
+_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")
+
+
+def kernel_of(transcript: object) -> _core.Transcript:
+    """Return a transcript's compiled side; raise a `TypeError` that says how to make one from anything else."""
+    if isinstance(transcript, Transcript):
+        return transcript.kernel
+    given = type(transcript).__name__
+    raise TypeError(f"a Transcript is needed, not {given}: make one with Transcript.from_messages or from_json")
+
+
 def _encode_all(messages: Sequence[Message]) -> bytes:
     try:
-        return msgspec.json.encode(messages)
+        encoded = _ENCODER.encode(messages)
+        if b"null" not in encoded:  # which the encoder writes for NaN and the infinities, too
+            return encoded
     except (TypeError, ValueError, RecursionError):
-        return b"[%b]" % b",".join(_encode(message, k) for k, message in enumerate(messages))
+        pass
+    return b"[%b]" % b",".join(_encode(message, k) for k, message in enumerate(messages))
 
 
 def _encode(message: Message, message_index: int) -> bytes:
     try:
         try:
-            return msgspec.json.encode(message)
+            encoded = _ENCODER.encode(message)
         except UnicodeEncodeError:
             # Only escapes can carry a lone surrogate.
-            return json.dumps(msgspec.to_builtins(message), separators=(",", ":"), allow_nan=False).encode()
+            return json.dumps(_builtins(message), separators=(",", ":"), allow_nan=False).encode()
+        finite = b"null" not in encoded or _is_finite(_builtins(message))
     except (TypeError, ValueError, RecursionError) as error:
-        text = f"Message {message_index} has no JSON form: {error}"
-        raise InvalidMessageError(text, 0, f"messages[{message_index}]") from error
+        raise _no_json_form(message_index, str(error)) from error
+    if not finite:
+        raise _no_json_form(message_index, "NaN and the infinities are no numbers there")
+    return encoded
+
+
+def _no_json_form(message_index: int, why: str) -> InvalidMessageError:
+    return InvalidMessageError(f"Message {message_index} has no JSON form: {why}", 0, f"messages[{message_index}]")
+
+
+def _builtins(message: Message) -> object:
+    return msgspec.to_builtins(message, enc_hook=_plain, builtin_types=(Decimal,))
+
+
+def _is_finite(plain: object) -> bool:
+    waiting = [plain]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
+        elif isinstance(value, float) and not math.isfinite(value):
+            return False
+    return True
 
 
 def _decode(message: bytes) -> Message:
@@ -226,7 +297,7 @@ def _decode(message: bytes) -> Message:
         decoded = msgspec.json.decode(message)
     except msgspec.MsgspecError:
         # Lone surrogates and numbers out of range, which the kernel keeps.
-        decoded = json.loads(message, parse_int=_parse_int)
+        decoded = json.loads(message, parse_int=_parse_int, parse_float=_parse_float)
     if not isinstance(decoded, dict):  # the kernel reads nothing else as a message
         raise InvalidMessageError("A message is an object", 0, "")
     return decoded
@@ -234,3 +305,8 @@ def _decode(message: bytes) -> Message:
 
 def _parse_int(digits: str) -> int | Decimal:
     return int(digits) if len(digits) <= _INTEGER_DIGITS else Decimal(digits)
+
+
+def _parse_float(digits: str) -> float | Decimal:
+    number = float(digits)
+    return number if math.isfinite(number) else Decimal(digits)

@@ -1,17 +1,22 @@
 """The typed face of a transcript: bytes and objects come back as they went in."""
 
+import copy
 import json
 import pickle
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections import ChainMap, OrderedDict, UserDict
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold import Transcript
-from turnfold.errors import ArgumentError, InvalidMessageError, ReadError, UnknownFormatError
+from turnfold import Transcript, checks, meter
+from turnfold.errors import ArgumentError, InvalidMessageError, ReadError, UnknownEncodingError, UnknownFormatError
+from turnfold.model.scan import ScanOptions
+from turnfold.model.splits import KeepMessages, KeepTokens, KeepTurns
 
 Object: TypeAlias = dict[str, object]
 
@@ -227,3 +232,87 @@ def test_numbers_that_python_does_not_parse_are_kept() -> None:
 def test_a_read_error_says_where(error: ReadError) -> None:
     assert (error.offset, error.path, str(error)) == (3, "messages[1]", "x at byte 3 (messages[1])")
     assert pickle.loads(pickle.dumps(error)).offset == 3
+
+
+def test_what_messages_holds_is_what_from_messages_takes() -> None:
+    body = b'[{"role":"user","content":"x","a":' + b"7" * 10_000 + b',"b":1E+400,"c":-1E+999}]'
+    messages = Transcript.from_json(body, format="openai.chat").messages
+    assert Transcript.from_messages(messages, format="openai.chat").to_json() == body
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize("text", ["x", "\ud800"])
+def test_what_is_no_number_in_json_is_refused(number: float, text: str) -> None:
+    odd: Object = {"role": "user", "content": text, "x": [None, {"y": (1.5, number)}]}
+    with pytest.raises(InvalidMessageError) as caught:
+        Transcript.from_messages([{"role": "user", "content": None}, odd])
+    assert caught.value.path == "messages[1]"
+    with pytest.raises(InvalidMessageError):
+        Transcript.from_json(CHAT).append(odd)
+
+
+@pytest.mark.parametrize("make", [MappingProxyType, UserDict, OrderedDict, ChainMap])
+@pytest.mark.parametrize("text", ["x", "\ud800"])
+def test_any_mapping_is_a_message(make: Callable[[Object], Mapping[str, object]], text: str) -> None:
+    message = make({"role": "user", "content": [{"type": "text", "text": text}]})
+    transcript = Transcript.from_messages([message], format="openai.chat").append(message)
+    assert transcript.messages[0] is message
+    assert transcript.messages[1] is message
+    assert transcript.message_json(0) == transcript.message_json(1)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda t: pickle.loads(pickle.dumps(t))])
+def test_a_transcript_can_be_copied_and_pickled(copied: Callable[[Transcript], Transcript]) -> None:
+    message: Object = {"role": "user", "content": "more \ud800"}
+    transcript = Transcript.from_json(CHAT).append(message)
+    twin = copied(transcript)
+    assert (twin.to_json(), twin.format, len(twin)) == (transcript.to_json(), transcript.format, len(transcript))
+    assert (twin.messages, twin.tokens()) == (transcript.messages, transcript.tokens())
+    assert transcript.messages[-1] is message is not twin.messages[-1]
+
+
+@pytest.mark.parametrize("name", ["x", "\ud800"])
+def test_a_name_that_nothing_has(name: str) -> None:
+    with pytest.raises(UnknownFormatError):
+        Transcript.from_json(CHAT, format=name)
+    with pytest.raises(UnknownEncodingError):
+        Transcript.from_json(CHAT).tokens(encoding=name)
+    with pytest.raises(UnknownEncodingError):
+        meter.count("x", name)
+    assert checks.scan(Transcript.from_json(CHAT), ScanOptions(pending_ids=(name,))).pairs
+
+
+HUGE = 10**30
+
+
+def test_numbers_out_of_any_range() -> None:
+    transcript = Transcript.from_json(CHAT)
+    for call in (
+        lambda: transcript.splice([range(HUGE)]),
+        lambda: transcript.rewrite(-1, {0: "x"}),
+        lambda: transcript.rewrite(HUGE, {0: "x"}),
+        lambda: transcript.rewrite(0, {-1: "x"}),
+        lambda: transcript.rewrite(0, {HUGE: "x"}),
+        lambda: meter.truncate("x", -HUGE),
+    ):
+        with pytest.raises(ArgumentError):
+            call()
+    assert meter.truncate("abc", HUGE) == meter.truncate_middle("abc", HUGE) == "abc"
+    assert meter.count_up_to("abc", HUGE) == 1
+    keeps = (KeepMessages(HUGE), KeepTurns(HUGE), KeepTokens(HUGE))
+    points = [checks.find_split(transcript, keep) for keep in keeps]
+    assert [point.index for point in points if point] == [transcript.leading] * 3
+
+
+@pytest.mark.parametrize("given", [None, [{"role": "user", "content": "x"}], CHAT])
+def test_what_is_no_transcript_is_a_type_error_that_helps(given: Any) -> None:
+    known = Transcript.from_json(CHAT)
+    for call in (
+        lambda: checks.scan(given),
+        lambda: checks.split_points(given),
+        lambda: checks.find_split(given, KeepTurns(1)),
+        lambda: checks.compare_prefix(known, given),
+        lambda: checks.compare_prefix(given, known),
+    ):
+        with pytest.raises(TypeError, match=r"from_messages or from_json"):
+            call()

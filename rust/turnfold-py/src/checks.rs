@@ -1,6 +1,7 @@
 //! Integrity, legal cuts and shared prefixes.
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use turnfold_core::findings;
 use turnfold_core::pairs::{self, BlockRef, ScanOptions};
 use turnfold_core::prefix;
@@ -11,7 +12,7 @@ use crate::input;
 use crate::transcript::Transcript;
 
 /// `pending_ids`, `thinking`, `strict_alternation`, `closed`.
-type OptionFields = (Vec<String>, Option<bool>, bool, bool);
+type OptionFields<'py> = (Vec<Bound<'py, PyString>>, Option<bool>, bool, bool);
 /// `code`, `rule`, `severity`, `category`, `message`, `block`, `call_id`, `path`, `text`.
 type FindingFields = (
     &'static str,
@@ -44,8 +45,8 @@ type ScanFields = (
 type DifferenceFields = (&'static str, Option<usize>, String);
 
 #[pyfunction]
-pub(crate) fn scan(py: Python<'_>, transcript: &Transcript, options: OptionFields) -> PyResult<ScanFields> {
-    let options = scan_options(options);
+pub(crate) fn scan(py: Python<'_>, transcript: &Transcript, options: OptionFields<'_>) -> PyResult<ScanFields> {
+    let options = scan_options(options)?;
     detached(py, || {
         let transcript = &transcript.0;
         let scan = findings::scan(transcript, &options);
@@ -113,8 +114,8 @@ impl Splits {
 }
 
 #[pyfunction]
-pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: OptionFields) -> PyResult<Splits> {
-    let options = scan_options(options);
+pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: OptionFields<'_>) -> PyResult<Splits> {
+    let options = scan_options(options)?;
     detached(py, || Ok(Splits(splits::splits(&transcript.0, &options))))
 }
 
@@ -122,12 +123,12 @@ pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: Opt
 pub(crate) fn find_split(
     py: Python<'_>,
     transcript: &Transcript,
-    options: OptionFields,
+    options: OptionFields<'_>,
     kind: &str,
     amount: usize,
-    encoding: &str,
+    #[pyo3(from_py_with = input::name)] encoding: String,
 ) -> PyResult<Option<(usize, usize, Vec<BlockerFields>)>> {
-    let options = scan_options(options);
+    let options = scan_options(options)?;
     detached(py, || {
         let keep = match kind {
             "messages" => Keep::Messages(amount),
@@ -135,7 +136,7 @@ pub(crate) fn find_split(
             "tokens" => Keep::Tokens(amount as u64),
             _ => return Err(Fault::new("argument", format!("Nothing is kept by {kind:?}"))),
         };
-        let encoding = input::encoding(encoding)?;
+        let encoding = input::encoding(&encoding)?;
         let splits = splits::splits(&transcript.0, &options);
         let choice = splits::find_split(&transcript.0, &splits, keep, encoding);
         Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
@@ -147,10 +148,10 @@ pub(crate) fn compare_prefix(
     py: Python<'_>,
     before: &Transcript,
     after: &Transcript,
-    encoding: &str,
+    #[pyo3(from_py_with = input::name)] encoding: String,
 ) -> PyResult<(usize, usize, u64, Option<DifferenceFields>, bool, bool)> {
     detached(py, || {
-        let report = prefix::compare(&before.0, &after.0, input::encoding(encoding)?);
+        let report = prefix::compare(&before.0, &after.0, input::encoding(&encoding)?);
         let difference = report.first_difference.map(|d| (d.section.as_str(), d.message, d.path));
         Ok((
             report.bytes,
@@ -163,13 +164,17 @@ pub(crate) fn compare_prefix(
     })
 }
 
-fn scan_options((pending_ids, thinking, strict_alternation, closed): OptionFields) -> ScanOptions {
-    ScanOptions {
-        pending_ids,
+fn scan_options(fields: OptionFields<'_>) -> PyResult<ScanOptions> {
+    let (pending_ids, thinking, strict_alternation, closed) = fields;
+    Ok(ScanOptions {
+        pending_ids: pending_ids
+            .iter()
+            .map(|id| Ok(input::text(id)?.into_owned()))
+            .collect::<PyResult<_>>()?,
         thinking,
         strict_alternation,
         closed,
-    }
+    })
 }
 
 fn blocker(blocker: Blocker) -> BlockerFields {

@@ -44,6 +44,24 @@ pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>
     Ok(Cow::Owned(String::from_utf16_lossy(&units)))
 }
 
+/// A name that a caller gives, read as `text` is: one that cannot be UTF-8 is a name that nothing has.
+pub(crate) fn name(object: &Bound<'_, PyAny>) -> PyResult<String> {
+    let Ok(string) = object.cast::<PyString>() else {
+        let given = object.get_type().name()?;
+        return Err(PyTypeError::new_err(format!("a name is a str, not {given}")));
+    };
+    Ok(text(string)?.into_owned())
+}
+
+/// A name, or none.
+pub(crate) fn optional_name(object: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+    if object.is_none() {
+        Ok(None)
+    } else {
+        name(object).map(Some)
+    }
+}
+
 /// The encoding of that name.
 pub(crate) fn encoding(name: &str) -> Result<Encoding, Fault> {
     Encoding::from_name(name).ok_or_else(|| {

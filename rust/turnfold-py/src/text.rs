@@ -34,9 +34,13 @@ fn run<T: Send>(
 
 /// Tokens of `text` as ordinary text.
 #[pyfunction]
-pub(crate) fn count(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) -> PyResult<usize> {
+pub(crate) fn count(
+    py: Python<'_>,
+    text: &Bound<'_, PyString>,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+) -> PyResult<usize> {
     let text = input::text(text)?;
-    run(py, encoding, text.len(), |t| Ok(t.count(&text)))
+    run(py, &encoding, text.len(), |t| Ok(t.count(&text)))
 }
 
 /// Tokens of `text`, or `None` as soon as they are more than `limit_tokens`.
@@ -44,34 +48,46 @@ pub(crate) fn count(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) 
 pub(crate) fn count_up_to(
     py: Python<'_>,
     text: &Bound<'_, PyString>,
-    encoding: &str,
+    #[pyo3(from_py_with = input::name)] encoding: String,
     limit_tokens: usize,
 ) -> PyResult<Option<usize>> {
     let text = input::text(text)?;
-    run(py, encoding, text.len(), |t| Ok(t.count_up_to(&text, limit_tokens)))
+    run(py, &encoding, text.len(), |t| Ok(t.count_up_to(&text, limit_tokens)))
 }
 
 /// Tokens of each text.
 #[pyfunction]
-pub(crate) fn count_many(py: Python<'_>, texts: Vec<Bound<'_, PyString>>, encoding: &str) -> PyResult<Vec<usize>> {
+pub(crate) fn count_many(
+    py: Python<'_>,
+    texts: Vec<Bound<'_, PyString>>,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+) -> PyResult<Vec<usize>> {
     let texts: Vec<Cow<'_, str>> = texts.iter().map(input::text).collect::<PyResult<_>>()?;
     let bytes = texts.iter().map(|text| text.len()).sum();
-    run(py, encoding, bytes, |t| {
+    run(py, &encoding, bytes, |t| {
         Ok(texts.iter().map(|text| t.count(text)).collect())
     })
 }
 
 /// The token ids of `text` as ordinary text.
 #[pyfunction]
-pub(crate) fn encode(py: Python<'_>, text: &Bound<'_, PyString>, encoding: &str) -> PyResult<Vec<u32>> {
+pub(crate) fn encode(
+    py: Python<'_>,
+    text: &Bound<'_, PyString>,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+) -> PyResult<Vec<u32>> {
     let text = input::text(text)?;
-    run(py, encoding, text.len(), |t| Ok(t.encode(&text)))
+    run(py, &encoding, text.len(), |t| Ok(t.encode(&text)))
 }
 
 /// The bytes of token ids.
 #[pyfunction]
-pub(crate) fn decode<'py>(py: Python<'py>, tokens: Vec<u32>, encoding: &str) -> PyResult<Bound<'py, PyBytes>> {
-    let bytes = run(py, encoding, tokens.len(), |t| {
+pub(crate) fn decode(
+    py: Python<'_>,
+    tokens: Vec<u32>,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+) -> PyResult<Bound<'_, PyBytes>> {
+    let bytes = run(py, &encoding, tokens.len(), |t| {
         t.decode(&tokens)
             .map_err(|error| Fault::new("argument", error.to_string()))
     })?;
@@ -84,12 +100,12 @@ pub(crate) fn decode<'py>(py: Python<'py>, tokens: Vec<u32>, encoding: &str) -> 
 pub(crate) fn truncate(
     py: Python<'_>,
     text: &Bound<'_, PyString>,
-    encoding: &str,
+    #[pyo3(from_py_with = input::name)] encoding: String,
     max_tokens: usize,
-    keep: &str,
+    #[pyo3(from_py_with = input::name)] keep: String,
 ) -> PyResult<(String, String, bool)> {
     let text = input::text(text)?;
-    let keep = match keep {
+    let keep = match keep.as_str() {
         "head" => Ok(Keep::Head),
         "tail" => Ok(Keep::Tail),
         "both" => Ok(Keep::Both),
@@ -99,7 +115,7 @@ pub(crate) fn truncate(
         )),
     };
     let keep = attached(py, || keep)?;
-    run(py, encoding, text.len(), |t| {
+    run(py, &encoding, text.len(), |t| {
         let cut = t.truncate(&text, max_tokens, keep);
         let head = text.get(..cut.head_bytes).unwrap_or_default();
         let tail = text.get(cut.tail_start..).unwrap_or_default();
@@ -112,11 +128,11 @@ pub(crate) fn truncate(
 pub(crate) fn truncate_middle(
     py: Python<'_>,
     text: &Bound<'_, PyString>,
-    encoding: &str,
+    #[pyo3(from_py_with = input::name)] encoding: String,
     max_tokens: usize,
 ) -> PyResult<Option<String>> {
     let text = input::text(text)?;
-    run(py, encoding, text.len(), |t| {
+    run(py, &encoding, text.len(), |t| {
         let short = middle::truncate_middle(&text, max_tokens, t, &middle::notice);
         Ok((short.removed_tokens > 0).then_some(short.text))
     })

@@ -35,9 +35,15 @@ enum PartArgument<'py> {
 #[pymethods]
 impl Transcript {
     #[staticmethod]
-    fn from_json(py: Python<'_>, body: &Bound<'_, PyAny>, format: Option<&str>) -> PyResult<Self> {
+    fn from_json(
+        py: Python<'_>,
+        body: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = input::optional_name)] format: Option<String>,
+    ) -> PyResult<Self> {
         let source = input::source(body)?;
-        detached(py, || Ok(Self(turnfold_core::Transcript::from_json(source, format)?)))
+        detached(py, || {
+            Ok(Self(turnfold_core::Transcript::from_json(source, format.as_deref())?))
+        })
     }
 
     fn append(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Self> {
@@ -73,11 +79,11 @@ impl Transcript {
     fn text_message<'py>(
         &self,
         py: Python<'py>,
-        role: &str,
+        #[pyo3(from_py_with = input::name)] role: String,
         text: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let text = input::text(text)?;
-        let role = match role {
+        let role = match role.as_str() {
             "system" => Role::System,
             "developer" => Role::Developer,
             "user" => Role::User,
@@ -126,12 +132,12 @@ impl Transcript {
     fn tokens(
         &self,
         py: Python<'_>,
-        encoding: &str,
+        #[pyo3(from_py_with = input::name)] encoding: String,
         label: &str,
         span: Option<(usize, usize)>,
     ) -> PyResult<(u64, u64, u64, &'static str)> {
         detached(py, || {
-            let (encoding, label) = (input::encoding(encoding)?, text::label(label)?);
+            let (encoding, label) = (input::encoding(&encoding)?, text::label(label)?);
             let range = span.map(|(start, stop)| start..stop);
             range.as_ref().map_or(Ok(()), |r| self.check(r))?;
             let count = self.0.tokens_for(encoding, label, range);
@@ -143,10 +149,15 @@ impl Transcript {
         })
     }
 
-    fn block_tokens(&self, py: Python<'_>, encoding: &str, message_index: usize) -> PyResult<Vec<u64>> {
+    fn block_tokens(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+        message_index: usize,
+    ) -> PyResult<Vec<u64>> {
         detached(py, || {
             self.message(message_index)?;
-            Ok(self.0.block_tokens(input::encoding(encoding)?, message_index))
+            Ok(self.0.block_tokens(input::encoding(&encoding)?, message_index))
         })
     }
 
