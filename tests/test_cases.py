@@ -1,6 +1,10 @@
 """The field cases: those of this version's layers and formats pass, and nothing in a case is passed over."""
 
 import json
+import os
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -154,3 +158,18 @@ def test_exit_statuses(tmp_path, capsys):
     assert main([str(tmp_path), "--json"]) == 1
     statuses = {json.loads(line)["file"]: json.loads(line)["status"] for line in capsys.readouterr().out.splitlines()}
     assert statuses == {"bad.json": "fail", "good.json": "pass", "later.json": "not covered"}
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_file_name_that_is_not_utf8(tmp_path, capsys, options):
+    (tmp_path / os.fsdecode(b"\xff.json")).write_text("{")
+    assert main([str(tmp_path), *options]) == 1
+    assert "\ufffd.json" in capsys.readouterr().out
+
+
+def test_the_reader_closes_its_end(tmp_path):
+    for number in range(40):
+        (tmp_path / f"{number}.json").write_text("{" * 4_000)
+    line = f"{shlex.quote(sys.executable)} -m turnfold.testing.cases . | head -n 1 > /dev/null"
+    ran = subprocess.run(["sh", "-c", line], cwd=tmp_path, capture_output=True, check=False)
+    assert (ran.returncode, ran.stderr) == (0, b"")

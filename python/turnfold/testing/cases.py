@@ -6,6 +6,7 @@ or that nothing checks, is a failure. Other cases are listed as not covered. Exi
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -62,7 +63,7 @@ def run_case(path: Path) -> CaseOutcome:
         case = read_case(path)
     except CaseError as fault:
         mismatch = Mismatch("file", "a case", brief(str(fault)))
-        return CaseOutcome(path.name, "", "", "unknown", "unknown", "fail", (mismatch,))
+        return CaseOutcome(_shown(path), "", "", "unknown", "unknown", "fail", (mismatch,))
     check, formats = _COVERED.get(case.layer, (None, frozenset[str]()))
     if check is None:
         return _outcome(path, case, "not covered", reason=f"layer {case.layer} is not part of this version")
@@ -84,7 +85,12 @@ def _checked(check: Callable[[CaseFile], Mismatches], case: CaseFile) -> Mismatc
 def _outcome(
     path: Path, case: CaseFile, status: Status, mismatches: tuple[Mismatch, ...] = (), reason: str = ""
 ) -> CaseOutcome:
-    return CaseOutcome(path.name, case.id, case.title, case.layer, case.format, status, mismatches, reason)
+    return CaseOutcome(_shown(path), case.id, case.title, case.layer, case.format, status, mismatches, reason)
+
+
+def _shown(path: Path) -> str:
+    """Return a file's name as text that can be printed and encoded, even where it is not UTF-8."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,6 +110,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for outcome in run_cases(folder):
             counts[outcome.status] += 1
             print(msgspec.json.encode(outcome).decode() if options.json else outcome.line(), flush=True)
+    except BrokenPipeError:
+        # The interpreter's last flush must not fail on the pipe that its reader has closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except OSError as error:
         sys.stderr.write(f"{error}; check the file and its permissions\n")
         return 2
