@@ -1,6 +1,7 @@
 """Compacts the transcripts of one file into another, and records what became of each."""
 
 from collections.abc import Iterator
+from itertools import chain
 from time import perf_counter
 from typing import Literal
 
@@ -100,7 +101,7 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
     target = target.named_for(layout)
     try:
         with AtomicFile(target) as out:
-            for item in _again(first, items):
+            for item in chain(() if first is None else (first,), items):
                 if isinstance(item, Fault):
                     failed = True
                     yield failed_record(item), item
@@ -121,12 +122,6 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
     except OSError as error:
         fault = fault_of_os_error(target.shown, None, error)
         yield msgspec.structs.replace(failed_record(fault), path=target.file.shown), fault
-
-
-def _again(first: Document | Fault | None, rest: Iterator[Document | Fault]) -> Iterator[Document | Fault]:
-    if first is not None:
-        yield first
-        yield from rest
 
 
 def failed_record(fault: Fault) -> CompactRecord:

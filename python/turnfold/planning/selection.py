@@ -45,7 +45,7 @@ def select(transcript: Transcript, step: Summarize, options: ScanOptions, encodi
     legal = splits.at_or_before(stop)
     stop = start if legal is None else legal
     previous = earlier_summary(transcript)
-    first_own = first_message(transcript)
+    first_own = start + (previous is not None)
     if stop > first_own:
         return Selection(start, stop, previous)
     if wanted <= first_own:
