@@ -25,10 +25,14 @@ __all__ = [
 
 _Body: TypeAlias = bytes | bytearray | memoryview
 _Kind: TypeAlias = Literal["text", "tool_call", "tool_result", "reasoning", "media", "opaque"]
+_Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "other"]
 _Place: TypeAlias = tuple[str | None, int, int]
 _Blocker: TypeAlias = tuple[str, str, str | None, int, int]
-# pending_ids, thinking, strict_alternation, closed
-_Options: TypeAlias = tuple[list[str], bool | None, bool, bool]
+_Binding: TypeAlias = Literal["free", "next", "both", "barrier", "sticky", "pointer"]
+# pending_ids, thinking, strict_alternation, closed, signatures, reasoning_pairs, window_tokens, severities
+_Options: TypeAlias = tuple[
+    list[str], bool | None, bool, bool, bool | None, list[tuple[str, str]], int | None, list[tuple[str, str]]
+]
 _Finding: TypeAlias = tuple[
     str,
     str,
@@ -54,12 +58,15 @@ class Transcript:
     def to_json(self) -> bytes: ...
     def message_json(self, message_index: int) -> bytes: ...
     def roles(self) -> list[str]: ...
+    def speakers(self) -> list[_Role]: ...
     def identifiers(self, start: int, stop: int) -> list[tuple[str, str]]: ...
     def digests(
         self, start: int, stop: int
     ) -> list[tuple[int, Literal["read", "shell", "search", "write", "other"], str, str | None, str, str, bool]]: ...
     def fingerprint(self) -> str: ...
-    def blocks(self, message_index: int) -> list[tuple[_Kind, str, str | None, str | None, str, bool, bool]]: ...
+    def blocks(
+        self, message_index: int
+    ) -> list[tuple[_Kind, str, str | None, str | None, str, bool, bool, _Binding, str | None]]: ...
     def tokens(
         self, encoding: str, label: str, span: tuple[int, int] | None
     ) -> tuple[int, int, int, Literal["exact", "estimate"]]: ...
@@ -93,6 +100,7 @@ def scan(
     list[_Place],
     list[str],
     list[str],
+    list[tuple[str, int]],
 ]: ...
 def split_points(transcript: Transcript, options: _Options) -> Splits: ...
 def find_split(

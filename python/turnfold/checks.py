@@ -20,7 +20,7 @@ def scan(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> IntegrityR
     provider minds them. O(messages).
     """
     report = _core.scan(kernel_of(transcript), _fields(options))
-    findings, pairs, pending, orphans, abandoned, call_ids, result_ids = report
+    findings, pairs, pending, orphans, abandoned, call_ids, result_ids, unknown = report
     found = tuple(Finding(*fields) for fields in findings)
     return IntegrityReport(
         ok=all(finding.severity != "error" for finding in found),
@@ -31,6 +31,7 @@ def scan(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> IntegrityR
         abandoned_calls=tuple(CallPlace(*fields) for fields in abandoned),
         duplicate_call_ids=tuple(call_ids),
         duplicate_result_ids=tuple(result_ids),
+        unknown_kinds=tuple(unknown),
     )
 
 
@@ -136,5 +137,21 @@ def compare_prefix(
     )
 
 
-def _fields(options: ScanOptions) -> tuple[list[str], bool | None, bool, bool]:
-    return list(options.pending_ids), options.thinking, options.strict_alternation, options.closed
+_Fields = tuple[
+    list[str], bool | None, bool, bool, bool | None, list[tuple[str, str]], int | None, list[tuple[str, str]]
+]
+
+
+def _fields(options: ScanOptions) -> _Fields:
+    if options.window_tokens is not None and options.window_tokens < 0:
+        raise ArgumentError(f"window_tokens must be at least 0, got {options.window_tokens}")
+    return (
+        list(options.pending_ids),
+        options.thinking,
+        options.strict_alternation,
+        options.closed,
+        options.signatures,
+        list(options.reasoning_pairs),
+        None if options.window_tokens is None else min(options.window_tokens, sys.maxsize),
+        [(name, severity) for name, severity in options.severities],
+    )

@@ -12,7 +12,7 @@ import msgspec
 
 from turnfold import _core
 from turnfold.errors import ArgumentError, InvalidMessageError
-from turnfold.model.blocks import Block
+from turnfold.model.blocks import Block, Role
 from turnfold.model.counts import DEFAULT_ENCODING, TokenCount
 from turnfold.model.summary import ToolDigest
 
@@ -30,7 +30,7 @@ class Transcript:
     back as they came.
     """
 
-    __slots__ = ("_objects", "_roles", "kernel")
+    __slots__ = ("_objects", "_roles", "_speakers", "kernel")
 
     def __init__(self, kernel: _core.Transcript, objects: Sequence[Message | None]) -> None:
         self.kernel: Final = kernel
@@ -38,6 +38,7 @@ class Transcript:
         # One a message: the caller's object, or None until it is asked for.
         self._objects = list(objects)
         self._roles: tuple[str, ...] | None = None
+        self._speakers: tuple[Role, ...] | None = None
 
     @classmethod
     def from_json(cls, body: bytes | bytearray | memoryview, *, format: str | None = None) -> Self:
@@ -153,10 +154,17 @@ class Transcript:
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """Each message's role, as the input spells it."""
+        """Each message's role, as the input spells it; where it has none, as `speakers` has it."""
         if self._roles is None:
             self._roles = tuple(self.kernel.roles())
         return self._roles
+
+    @property
+    def speakers(self) -> tuple[Role, ...]:
+        """Who speaks in each message, in one spelling for all formats. Formats without roles have them by kind."""
+        if self._speakers is None:
+            self._speakers = tuple(self.kernel.speakers())
+        return self._speakers
 
     @property
     def fingerprint(self) -> str:

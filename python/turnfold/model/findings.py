@@ -42,7 +42,11 @@ class CallPlace(msgspec.Struct, frozen=True):
 
 
 class IntegrityReport(msgspec.Struct, frozen=True):
-    """All findings of one transcript. `ok` means that no finding is an error."""
+    """All findings of one transcript. `ok` means that no finding is an error.
+
+    `unknown_kinds` are kinds of block that this version does not know, as the input spells them, with how often each
+    occurs: they are kept as they are and bound to their neighbours.
+    """
 
     ok: bool
     findings: tuple[Finding, ...]
@@ -52,3 +56,4 @@ class IntegrityReport(msgspec.Struct, frozen=True):
     abandoned_calls: tuple[CallPlace, ...]
     duplicate_call_ids: tuple[str, ...]
     duplicate_result_ids: tuple[str, ...]
+    unknown_kinds: tuple[tuple[str, int], ...] = ()

@@ -123,14 +123,14 @@ def _judge(
         identifiers=_identifiers(transcript, result, plan, opened, texts),
         task_kept=_task_kept(transcript, opened),
         summary=texts[0] if texts else None,
-        summary_role=result.roles[opened[0].hole.start] if opened else None,
+        summary_role=result.speakers[opened[0].hole.start] if opened else None,
     )
 
 
 def _task_kept(transcript: Transcript, opened: Sequence[Opening]) -> TaskKept:
     if opened and opened[0].task_kept != "absent":
         return opened[0].task_kept
-    return "message" if "user" in transcript.roles else "absent"
+    return "message" if "user" in transcript.speakers else "absent"
 
 
 def _identifiers(

@@ -32,4 +32,4 @@ def _source_message(transcript: Transcript, index: int) -> SourceMessage:
         SourcePart(kind=b.kind, text=b.text, name=b.name, call_id=b.call_id, is_error=b.is_error)
         for b in transcript.blocks(index)
     )
-    return SourceMessage(index=index, role=transcript.roles[index], parts=parts)
+    return SourceMessage(index=index, role=transcript.speakers[index], parts=parts)

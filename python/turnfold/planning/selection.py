@@ -58,7 +58,7 @@ def select(transcript: Transcript, step: Summarize, options: ScanOptions, encodi
 def first_unanswered(transcript: Transcript) -> int:
     """Find the first of the user messages at the end that the model has not answered; the length if none."""
     first = len(transcript)
-    roles = transcript.roles
+    roles = transcript.speakers
     for index in range(len(transcript) - 1, first_message(transcript) - 1, -1):
         if roles[index] == "assistant":
             break
@@ -74,13 +74,13 @@ def first_message(transcript: Transcript) -> int:
 
 def is_spoken(transcript: Transcript, index: int) -> bool:
     """Say whether a message is what a user said: of role user, and more than tool results."""
-    return transcript.roles[index] == "user" and any(b.kind in _SPOKEN for b in transcript.blocks(index))
+    return transcript.speakers[index] == "user" and any(b.kind in _SPOKEN for b in transcript.blocks(index))
 
 
 def earlier_summary(transcript: Transcript) -> WrappedSummary | None:
     """Recognise what an earlier compaction left: the first message after the instructions, if it is a summary."""
     index = transcript.leading
-    if index >= len(transcript) or transcript.roles[index] not in {"user", "assistant"}:
+    if index >= len(transcript) or transcript.speakers[index] not in {"user", "assistant"}:
         return None
     blocks = transcript.blocks(index)
     return recognise(blocks[0].text) if len(blocks) == 1 and blocks[0].kind == "text" else None

@@ -16,6 +16,9 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pending_ids: list[str] | _Unset = _UNSET
     long_running_ids: list[str] | _Unset = _UNSET
     thinking: bool | _Unset = _UNSET
+    strict_alternation: bool | _Unset = _UNSET
+    gemini3: bool | _Unset = _UNSET
+    reasoning_pairs: dict[str, str] | _Unset = _UNSET
     keep_last: int | _Unset = _UNSET
     split: int | _Unset = _UNSET
     requested_split: int | _Unset = _UNSET

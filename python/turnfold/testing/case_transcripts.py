@@ -69,12 +69,16 @@ def read(case: CaseFile, messages: object) -> Transcript:
 
 def scan_options(params: Params, used: set[str]) -> ScanOptions:
     """Return what the parameters say beyond the body."""
-    used |= {"pending_ids", "long_running_ids", "thinking"}
+    used |= {"pending_ids", "long_running_ids", "thinking", "strict_alternation", "gemini3", "reasoning_pairs"}
     pending: list[str] = []
     for ids in (params.pending_ids, params.long_running_ids):
         pending += [] if ids is msgspec.UNSET else ids
     return ScanOptions(
-        pending_ids=tuple(pending), thinking=None if params.thinking is msgspec.UNSET else params.thinking
+        pending_ids=tuple(pending),
+        thinking=None if params.thinking is msgspec.UNSET else params.thinking,
+        strict_alternation=params.strict_alternation is True,
+        signatures=None if params.gemini3 is msgspec.UNSET else params.gemini3,
+        reasoning_pairs=() if params.reasoning_pairs is msgspec.UNSET else tuple(params.reasoning_pairs.items()),
     )
 
 

@@ -1,5 +1,7 @@
 //! What belongs together: turns, and the groups that a cut must not part.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::pairs::{BlockRef, PairTable};
@@ -39,6 +41,8 @@ pub enum BondKind {
     Next,
     /// A block of an unknown kind and its neighbour.
     Unknown,
+    /// A call and what belongs to it: an inner call of a program, a call that was approved.
+    Part,
 }
 
 /// Messages `first..=last` that must stay on one side of a cut. `last` is the number of messages where a message is
@@ -73,6 +77,7 @@ pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
             });
         }
     }
+    bonds.extend(parts(transcript));
     let neighbours = |kind, first: usize| Bond {
         kind,
         first,
@@ -94,6 +99,31 @@ pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
         }
         if unknown(last) && message.index + 1 < transcript.len() {
             bonds.push(neighbours(BondKind::Unknown, message.index));
+        }
+    }
+    bonds
+}
+
+/// Bonds between blocks and the calls that they name as theirs. O(blocks).
+fn parts(transcript: &Transcript) -> Vec<Bond> {
+    let mut blocks = transcript.messages().flat_map(|message| message.blocks());
+    if !blocks.any(|block| block.row.part_of.is_some()) {
+        return Vec::new();
+    }
+    let mut bonds = Vec::new();
+    let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
+    for block in transcript.messages().flat_map(|message| message.blocks()) {
+        let owner = block.part_of().and_then(|id| calls.get(&id).copied());
+        if let Some(call) = owner.filter(|call| call.message < block.message) {
+            bonds.push(Bond {
+                kind: BondKind::Part,
+                first: call.message,
+                last: block.message,
+                call: Some(call),
+            });
+        }
+        if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
+            calls.insert(id, BlockRef::of(&block));
         }
     }
     bonds
@@ -146,7 +176,7 @@ pub fn open_loop(transcript: &Transcript) -> Range<usize> {
 fn calls_tools(message: &MessageView<'_>) -> bool {
     message
         .blocks()
-        .any(|block| block.kind() == BlockKind::ToolCall && !block.row.server_side)
+        .any(|block| block.kind() == BlockKind::ToolCall && !block.row.server_side && !block.row.whole)
 }
 
 /// Whether the message's first block is reasoning.

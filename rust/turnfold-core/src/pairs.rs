@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::findings::Severity;
 use crate::rules::ResultPlace;
 use crate::transcript::{BlockKind, BlockView, MessageView, Role, Transcript};
 
@@ -85,6 +86,14 @@ pub struct ScanOptions {
     /// The messages are a closed part, such as the head of a cut: nothing that comes later answers a call or goes on
     /// with a tool loop, so no call is pending.
     pub closed: bool,
+    /// Whether the model checks that the calls of the current turn carry their signatures; `None`: what its name says.
+    pub signatures: Option<bool>,
+    /// Server ids of items, each with the id of the reasoning item that it was produced with.
+    pub reasoning_pairs: Vec<(String, String)>,
+    /// How many input tokens the model takes.
+    pub window_tokens: Option<u64>,
+    /// Severities that replace those of the format's table, by finding code or provider rule id; later ones win.
+    pub severities: Vec<(String, Severity)>,
 }
 
 impl ScanOptions {
@@ -210,7 +219,7 @@ impl Course {
         let index = message.index;
         match message.role() {
             Role::Assistant => {
-                let joined = place == ResultPlace::NextMessage && self.before == Some(Role::Assistant);
+                let joined = place != ResultPlace::SameRun && self.before == Some(Role::Assistant);
                 self.opener = match self.opener.take() {
                     Some(range) if joined => Some(range.start..index + 1),
                     _ => Some(index..index + 1),
@@ -221,7 +230,7 @@ impl Course {
             }
             role => {
                 let carrier = match place {
-                    ResultPlace::SameRun => role == Role::Tool,
+                    ResultPlace::SameRun | ResultPlace::Later => role == Role::Tool,
                     ResultPlace::NextMessage => role == Role::User && shape.results,
                 };
                 self.answering &= carrier;
@@ -264,6 +273,7 @@ pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
     let blocks = transcript.messages().flat_map(|message| message.blocks());
     let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall).count();
     let mut pass = Pass {
+        place,
         table: PairTable {
             pairs: Vec::with_capacity(calls),
             ..PairTable::default()
@@ -276,6 +286,7 @@ pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
         pass.course.enter(place, &message, Shape::of(&message));
         for block in message.blocks() {
             match block.kind() {
+                BlockKind::ToolCall if block.row.whole => {}
                 BlockKind::ToolCall => pass.call(&block),
                 BlockKind::ToolResult => pass.result(&block),
                 _ => {}
@@ -331,6 +342,7 @@ fn key_of<'a>(block: &BlockView<'a>) -> Option<Key<'a>> {
 }
 
 struct Pass<'a> {
+    place: ResultPlace,
     table: PairTable,
     ids: HashMap<Key<'a>, IdState>,
     rows: Vec<Call>,
@@ -379,8 +391,10 @@ impl<'a> Pass<'a> {
         }
         let answered = state.pop(&mut self.rows);
         let last_call = state.last_call;
-        let in_place =
-            |call: &Call, course: &Course| call.server_side || (course.in_place && course.opened_by(call.at.message));
+        let anywhere = self.place == ResultPlace::Later;
+        let in_place = |call: &Call, course: &Course| {
+            anywhere || call.server_side || (course.in_place && course.opened_by(call.at.message))
+        };
         if let Some(call) = answered.and_then(|k| self.rows.get(k as usize)) {
             let misplaced = !in_place(call, &self.course);
             self.course.open_tail &= call.server_side || self.course.opened_by(call.at.message);

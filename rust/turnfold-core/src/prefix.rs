@@ -116,7 +116,12 @@ fn head_part(before: &Transcript, after: &Transcript, section: Section, shared: 
     Some(Difference {
         section,
         message: None,
-        path: path_at(section.as_str().to_owned(), old_bytes, new_bytes, at),
+        path: path_at(
+            before.format().section_field(section).to_owned(),
+            old_bytes,
+            new_bytes,
+            at,
+        ),
     })
 }
 
@@ -130,7 +135,7 @@ fn messages(before: &Transcript, after: &Transcript, shared: &mut Shared) -> Opt
             shared.messages += 1;
             continue;
         }
-        let base = format!("messages[{index}]");
+        let base = format!("{}[{index}]", before.list_field());
         let path = match new {
             Some(new) => {
                 let at = common_prefix(old, new);

@@ -40,6 +40,8 @@ pub enum ResultPlace {
     SameRun,
     /// In the next message, after neighbours of one role are joined.
     NextMessage,
+    /// In items of their own, anywhere after the call.
+    Later,
 }
 
 /// How far call ids must be distinct.
@@ -120,4 +122,43 @@ pub struct Rules {
     pub loop_starts_with_reasoning: Option<Demand>,
     /// The list of calls, where present, is not empty.
     pub call_list_not_empty: Option<Demand>,
+}
+
+impl Rules {
+    /// No demand at all. Tables start from it and name what they demand; what is not an `Option` they all must.
+    pub(crate) const NONE: Self = {
+        const UNSET: Demand = Demand {
+            rule: "",
+            severity: Severity::Off,
+            answer: "",
+        };
+        Self {
+            result_place: ResultPlace::Later,
+            id_scope: IdScope::WhileOpen,
+            call_list: None,
+            has_messages: UNSET,
+            result_needs_call: UNSET,
+            call_needs_result: UNSET,
+            server_call_needs_result: None,
+            result_in_place: UNSET,
+            one_result_per_call: UNSET,
+            distinct_call_ids: UNSET,
+            call_needs_id: UNSET,
+            result_needs_id: UNSET,
+            results_first: None,
+            no_text_after_call: None,
+            first_is_user: None,
+            roles_alternate: None,
+            no_leading_system: None,
+            system_first: None,
+            one_system: None,
+            last_not_assistant: None,
+            last_not_trailing_space: None,
+            content: None,
+            no_blank_text: None,
+            not_only_reasoning: None,
+            loop_starts_with_reasoning: None,
+            call_list_not_empty: None,
+        }
+    };
 }

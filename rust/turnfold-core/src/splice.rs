@@ -141,10 +141,12 @@ pub fn rewrite_blocks(
                 blocks.len()
             ))
         })?;
-        let body = block
-            .row
-            .body
-            .ok_or_else(|| SpliceError::Argument(format!("{} has no text that could be replaced", block.path())))?;
+        let body = block.row.body.ok_or_else(|| {
+            SpliceError::Argument(format!(
+                "{} has no text that could be replaced",
+                block.path(transcript.list_field())
+            ))
+        })?;
         edits.push((body, text));
     }
     edits.sort_by_key(|(span, _)| (span.start, span.end));

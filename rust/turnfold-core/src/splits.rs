@@ -17,7 +17,7 @@ use crate::transcript::{Binding, Role, Transcript};
 /// Why an index is no split point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocker {
-    /// `pair`, `repeated_result`, `pending_call`, `bound_to_next`, `unknown_block`, `barrier`, `open_loop` or `outside`.
+    /// `pair`, `repeated_result`, `pending_call`, `bound_to_next`, `unknown_block`, `part_of_call`, `barrier`, `open_loop` or `outside`.
     pub code: &'static str,
     /// One sentence for a person.
     pub text: String,
@@ -59,6 +59,8 @@ pub struct Splits {
     reach: Vec<u32>,
     /// The call ids of all bars, end to end: one allocation, not one a pair.
     ids: String,
+    /// The field of the messages, for paths.
+    list: &'static str,
 }
 
 impl Splits {
@@ -108,7 +110,7 @@ impl Splits {
             }
             if bar.cuts.end as usize > index {
                 let id = bar.call_id.clone().and_then(|range| self.ids.get(range));
-                blockers.push(bar.blocker(index, id));
+                blockers.push(bar.blocker(index, id, self.list));
             }
         }
         blockers.reverse();
@@ -133,7 +135,7 @@ impl Splits {
 }
 
 impl Bar {
-    fn blocker(&self, index: usize, call_id: Option<&str>) -> Blocker {
+    fn blocker(&self, index: usize, call_id: Option<&str>, field: &str) -> Blocker {
         let (start, stop) = (self.cuts.start as usize, self.cuts.end as usize);
         let (before, last) = (start.saturating_sub(1), stop.saturating_sub(1));
         let mut call = String::from("call");
@@ -143,29 +145,33 @@ impl Bar {
         let (code, reason) = match self.why {
             Why::Bond(BondKind::Pair) => (
                 "pair",
-                format!("parts {call} in messages[{before}] from its result in messages[{last}]"),
+                format!("parts {call} in {field}[{before}] from its result in {field}[{last}]"),
             ),
             Why::Bond(BondKind::RepeatedResult) => (
                 "repeated_result",
-                format!("parts {call} in messages[{before}] from a further result in messages[{last}]"),
+                format!("parts {call} in {field}[{before}] from a further result in {field}[{last}]"),
             ),
             Why::Bond(BondKind::Next) => (
                 "bound_to_next",
-                format!("parts messages[{before}] from what it is bound to after it"),
+                format!("parts {field}[{before}] from what it is bound to after it"),
+            ),
+            Why::Bond(BondKind::Part) => (
+                "part_of_call",
+                format!("parts {call} in {field}[{before}] from what belongs to it in {field}[{last}]"),
             ),
             Why::Bond(BondKind::Unknown) => (
                 "unknown_block",
                 format!(
-                    "parts messages[{before}] from messages[{last}], of which one has a block of an unknown kind at the edge"
+                    "parts {field}[{before}] from {field}[{last}], of which one has a block of an unknown kind at the edge"
                 ),
             ),
             Why::Pending => (
                 "pending_call",
-                format!("gives away {call} in messages[{before}], whose result is awaited"),
+                format!("gives away {call} in {field}[{before}], whose result is awaited"),
             ),
             Why::Barrier => (
                 "barrier",
-                format!("is not behind the provider's own summary in messages[{last}]"),
+                format!("is not behind the provider's own summary in {field}[{last}]"),
             ),
             Why::OpenLoop => (
                 "open_loop",
@@ -222,6 +228,7 @@ pub fn splits_of(transcript: &Transcript, options: &ScanOptions, pairs: &PairTab
         bars,
         reach,
         ids,
+        list: transcript.list_field(),
     }
 }
 

@@ -61,6 +61,20 @@ pub enum Role {
     Other,
 }
 
+impl Role {
+    /// `system`, `developer`, `user`, `assistant`, `tool` or `other`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BlockKind {
@@ -103,6 +117,24 @@ pub enum Binding {
     Both,
     /// Everything before it is folded into it already: no cut at or before it.
     Barrier,
+    /// Nothing; but it sets state for everything after it (tools, instructions, settings), so it must not be lost.
+    Sticky,
+    /// Nothing; but it stands for something that only the server holds.
+    Pointer,
+}
+
+impl Binding {
+    /// `free`, `next`, `both`, `barrier`, `sticky` or `pointer`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Next => "next",
+            Self::Both => "both",
+            Self::Barrier => "barrier",
+            Self::Sticky => "sticky",
+            Self::Pointer => "pointer",
+        }
+    }
 }
 
 /// Where in its message a block stands; with the message's index this gives its JSON path.
@@ -162,6 +194,15 @@ pub struct Block {
     pub by_name: bool,
     /// A call that the provider runs itself: its result, if any, stands in the same message.
     pub server_side: bool,
+    /// A call with its result inside: it pairs with nothing.
+    pub whole: bool,
+    /// The id (of a call before it) that it belongs to, as a JSON string literal: an inner call of a program, a call
+    /// that was approved. Both stay on one side of a cut.
+    pub part_of: Option<Span>,
+    /// The server's own id of the item, which pairs nothing, as a JSON string literal.
+    pub item_id: Option<Span>,
+    /// The provider's seal on it (a signature, sealed bytes), as a JSON string literal: only unchanged is it accepted.
+    pub seal: Option<Span>,
     /// A text block, or a result, whose text is empty or only white space.
     pub blank: bool,
     /// The tool reported a failure.
@@ -250,6 +291,9 @@ pub struct Head {
     pub after: Span,
     /// Whether the input was a bare array of messages.
     pub bare: bool,
+    /// Whether one value stood where the array of messages belongs: a string, or one message. Written as it came for
+    /// as long as it is alone.
+    pub lone: bool,
     /// The `model` literal.
     pub model: Option<Span>,
     /// The `system` value, where the format keeps it beside the messages.
@@ -296,6 +340,11 @@ impl Transcript {
     /// The segments, in order.
     pub fn segments(&self) -> &[Arc<Segment>] {
         &self.segments
+    }
+
+    /// The field of a body that holds the messages; JSON paths start with it, those of a bare array too.
+    pub fn list_field(&self) -> &'static str {
+        self.format.list_field()
     }
 
     /// Number of messages.
@@ -432,13 +481,34 @@ impl<'a> BlockView<'a> {
         self.row.span.of(self.segment.source.bytes())
     }
 
-    /// JSON path of the block in the message array: `messages[4].tool_calls[0]`.
-    pub fn path(&self) -> String {
+    /// JSON path of the block in the body, `list` being the field with the messages: `messages[4].tool_calls[0]`.
+    pub fn path(&self, list: &str) -> String {
+        let message = self.message;
         match self.row.place {
-            Place::Message => format!("messages[{}]", self.message),
-            Place::Field(field) => format!("messages[{}].{field}", self.message),
-            Place::Item(field, k) => format!("messages[{}].{field}[{k}]", self.message),
+            Place::Message => format!("{list}[{message}]"),
+            Place::Field(field) => format!("{list}[{message}].{field}"),
+            Place::Item(field, k) => format!("{list}[{message}].{field}[{k}]"),
         }
+    }
+
+    /// The id of the call that it belongs to, escapes resolved.
+    pub fn part_of(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.part_of)
+    }
+
+    /// The server's own id of the item, escapes resolved.
+    pub fn item_id(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.item_id)
+    }
+
+    /// The provider's seal, escapes resolved.
+    pub fn seal(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.seal)
+    }
+
+    /// Its `type` as the input spells it, where the row has it.
+    pub fn type_name(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.type_name)
     }
 
     fn literal(&self, span: Option<Span>) -> Option<Cow<'a, str>> {

@@ -52,7 +52,14 @@ fn options(input: &Value) -> ScanOptions {
         pending_ids,
         thinking: params["thinking"].as_bool(),
         strict_alternation: params["strict_alternation"].as_bool().unwrap_or(false),
-        closed: false,
+        signatures: params["gemini3"].as_bool(),
+        reasoning_pairs: params["reasoning_pairs"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(item, reasoning)| (item.clone(), reasoning.as_str().unwrap().to_owned()))
+            .collect(),
+        ..ScanOptions::default()
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnfold_core::Transcript;
-use turnfold_core::findings::{CHECKS, Finding, scan};
+use turnfold_core::findings::{CHECKS, Finding, Severity, scan};
 use turnfold_core::pairs::{BlockRef, Pair, ScanOptions};
 use turnfold_core::splits::{Blocker, Keep, find_split_by, splits};
 
@@ -30,6 +30,11 @@ fn transcript(case: &Value) -> Transcript {
     Transcript::from_json(body, case["format"].as_str()).unwrap()
 }
 
+fn named(pair: &Value) -> (String, String) {
+    let text = |index: usize| pair[index].as_str().unwrap().to_owned();
+    (text(0), text(1))
+}
+
 fn options(case: &Value) -> ScanOptions {
     let given = &case["options"];
     let ids = given["pending_ids"].as_array().into_iter().flatten();
@@ -38,6 +43,21 @@ fn options(case: &Value) -> ScanOptions {
         thinking: given["thinking"].as_bool(),
         strict_alternation: given["strict_alternation"] == true,
         closed: given["closed"] == true,
+        signatures: given["signatures"].as_bool(),
+        reasoning_pairs: given["reasoning_pairs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(named)
+            .collect(),
+        window_tokens: given["window_tokens"].as_u64(),
+        severities: given["severities"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(named)
+            .map(|(name, severity)| (name, Severity::by_name(&severity).unwrap()))
+            .collect(),
     }
 }
 

@@ -61,12 +61,10 @@ fn content(form: ContentForm) -> &'static str {
 }
 
 /// A block as the table writes it, with the keys that the table may leave out where they say nothing.
-fn block(view: BlockView<'_>) -> Map<String, Value> {
+fn block(view: BlockView<'_>, list: &str) -> Map<String, Value> {
     let binding = match view.row.binding {
         Binding::Free => Value::Null,
-        Binding::Next => json!("next"),
-        Binding::Both => json!("both"),
-        Binding::Barrier => json!("barrier"),
+        bound => json!(bound.as_str()),
     };
     let flag = |on: bool| if on { json!(true) } else { Value::Null };
     let bytes = view.segment.source.bytes();
@@ -76,7 +74,7 @@ fn block(view: BlockView<'_>) -> Map<String, Value> {
         .map(|s| turnfold_core::json::unescape(s.of(bytes)).into_owned());
     let fields = [
         ("kind", json!(view.kind().as_str())),
-        ("path", json!(view.path())),
+        ("path", json!(view.path(list))),
         ("texts", json!(view.texts().collect::<Vec<_>>())),
         ("call_id", json!(view.call_id())),
         ("name", json!(view.name())),
@@ -94,10 +92,10 @@ fn block(view: BlockView<'_>) -> Map<String, Value> {
         .collect()
 }
 
-fn message(view: MessageView<'_>, expected: &Value) -> Value {
+fn message(view: MessageView<'_>, list: &str, expected: &Value) -> Value {
     let mut blocks = Vec::new();
     for (k, view) in view.blocks().enumerate() {
-        let mut block = block(view);
+        let mut block = block(view, list);
         // The table names the body only where it matters.
         if !expected["blocks"][k]["body"].is_null() {
             let body = view
@@ -131,7 +129,7 @@ fn good_inputs_become_their_rows() {
         let expected = case["messages"].as_array().unwrap();
         let got: Vec<Value> = read
             .messages()
-            .map(|m| message(m, expected.get(m.index).unwrap_or(&Value::Null)))
+            .map(|m| message(m, read.list_field(), expected.get(m.index).unwrap_or(&Value::Null)))
             .collect();
         let mut check = |what: &str, got: &Value, expected: &Value| {
             if got != expected {
@@ -319,14 +317,17 @@ fn relative(view: BlockView<'_>, message: Span) -> String {
         name,
         body,
         type_name,
+        part_of,
+        item_id,
+        seal,
         ..
     } = view.row.clone();
-    let spans = [Some(span), call_id, name, body, type_name].map(|s| s.map(moved));
+    let spans = [Some(span), call_id, name, body, type_name, part_of, item_id, seal].map(|s| s.map(moved));
     let texts: Vec<_> = view.segment.texts[view.row.texts.start as usize..view.row.texts.end as usize]
         .iter()
         .map(|t| (moved(t.span), t.form))
         .collect();
-    format!("{spans:?} {texts:?} {:?}", block(view))
+    format!("{spans:?} {texts:?} {:?}", block(view, "messages"))
 }
 
 fn rows(read: &Transcript) -> Vec<String> {

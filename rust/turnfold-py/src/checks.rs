@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use turnfold_core::findings;
+use turnfold_core::findings::{self, Severity};
 use turnfold_core::pairs::{self, BlockRef, ScanOptions};
 use turnfold_core::prefix;
 use turnfold_core::splits::{self, Blocker, Keep};
@@ -11,8 +11,18 @@ use crate::door::{Fault, attached, detached};
 use crate::input;
 use crate::transcript::Transcript;
 
-/// `pending_ids`, `thinking`, `strict_alternation`, `closed`.
-type OptionFields<'py> = (Vec<Bound<'py, PyString>>, Option<bool>, bool, bool);
+/// `pending_ids`, `thinking`, `strict_alternation`, `closed`, `signatures`, `reasoning_pairs`, `window_tokens`,
+/// `severities`.
+type OptionFields<'py> = (
+    Vec<Bound<'py, PyString>>,
+    Option<bool>,
+    bool,
+    bool,
+    Option<bool>,
+    Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>,
+    Option<u64>,
+    Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>,
+);
 /// `code`, `rule`, `severity`, `category`, `message`, `block`, `call_id`, `path`, `text`.
 type FindingFields = (
     &'static str,
@@ -31,7 +41,7 @@ type PairFields = (Option<String>, usize, usize, usize, usize, bool);
 type PlaceFields = (Option<String>, usize, usize);
 /// `code`, `text`, `call_id`, `start`, `stop`.
 type BlockerFields = (&'static str, String, Option<String>, usize, usize);
-/// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids.
+/// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids, unknown kinds.
 type ScanFields = (
     Vec<FindingFields>,
     Vec<PairFields>,
@@ -40,6 +50,7 @@ type ScanFields = (
     Vec<PlaceFields>,
     Vec<String>,
     Vec<String>,
+    Vec<(String, usize)>,
 );
 /// Section, message and path of the first difference.
 type DifferenceFields = (&'static str, Option<usize>, String);
@@ -78,6 +89,7 @@ pub(crate) fn scan(py: Python<'_>, transcript: &Transcript, options: OptionField
             table.abandoned.iter().map(place).collect(),
             table.duplicate_call_ids,
             table.duplicate_result_ids,
+            scan.unknown_kinds,
         ))
     })
 }
@@ -165,7 +177,23 @@ pub(crate) fn compare_prefix(
 }
 
 fn scan_options(fields: OptionFields<'_>) -> PyResult<ScanOptions> {
-    let (pending_ids, thinking, strict_alternation, closed) = fields;
+    let (pending_ids, thinking, strict_alternation, closed, signatures, reasoning_pairs, window_tokens, severities) =
+        fields;
+    let reasoning_pairs = reasoning_pairs
+        .iter()
+        .map(|(item, reasoning)| Ok((input::text(item)?.into_owned(), input::text(reasoning)?.into_owned())))
+        .collect::<PyResult<_>>()?;
+    let severities = severities
+        .iter()
+        .map(|(name, severity)| {
+            let given = input::text(severity)?;
+            let severity = attached(severity.py(), || {
+                Severity::by_name(&given)
+                    .ok_or_else(|| Fault::new("argument", format!("No severity is named {given:?}")))
+            })?;
+            Ok((input::text(name)?.into_owned(), severity))
+        })
+        .collect::<PyResult<_>>()?;
     Ok(ScanOptions {
         pending_ids: pending_ids
             .iter()
@@ -174,6 +202,10 @@ fn scan_options(fields: OptionFields<'_>) -> PyResult<ScanOptions> {
         thinking,
         strict_alternation,
         closed,
+        signatures,
+        reasoning_pairs,
+        window_tokens,
+        severities,
     })
 }
 

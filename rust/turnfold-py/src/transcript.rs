@@ -20,7 +20,17 @@ use crate::text;
 pub(crate) struct Transcript(pub(crate) turnfold_core::Transcript);
 
 /// `kind`, `path`, `call_id`, `name`, `text`, `is_error`, `rewritable`.
-type BlockFields = (&'static str, String, Option<String>, Option<String>, String, bool, bool);
+type BlockFields = (
+    &'static str,
+    String,
+    Option<String>,
+    Option<String>,
+    String,
+    bool,
+    bool,
+    &'static str,
+    Option<String>,
+);
 
 /// `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
 type DigestFields = (usize, &'static str, String, Option<String>, String, String, bool);
@@ -101,12 +111,17 @@ impl Transcript {
     }
 
     fn message_json<'py>(&self, py: Python<'py>, message_index: usize) -> PyResult<Bound<'py, PyBytes>> {
-        let message = attached(py, || self.message(message_index))?;
-        Ok(PyBytes::new(py, message.bytes()))
+        attached(py, || self.message(message_index))?;
+        let message = detached(py, || Ok(self.0.message_json(message_index).unwrap_or_default()))?;
+        Ok(PyBytes::new(py, &message))
     }
 
     fn roles(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         detached(py, || Ok(self.0.messages().map(|m| role(&m)).collect()))
+    }
+
+    fn speakers(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+        detached(py, || Ok(self.0.messages().map(|m| m.role().as_str()).collect()))
     }
 
     fn blocks(&self, py: Python<'_>, message_index: usize) -> PyResult<Vec<BlockFields>> {
@@ -117,12 +132,14 @@ impl Transcript {
                     let texts: Vec<_> = block.texts().collect();
                     (
                         block.kind().as_str(),
-                        block.path(),
+                        block.path(self.0.list_field()),
                         block.call_id().map(Into::into),
                         block.name().map(Into::into),
                         texts.join("\n"),
                         block.row.is_error,
                         block.row.body.is_some(),
+                        block.row.binding.as_str(),
+                        block.type_name().map(Into::into),
                     )
                 })
                 .collect())
@@ -236,7 +253,7 @@ fn role(message: &MessageView<'_>) -> String {
     let source = message.segment.source.bytes();
     match message.row.role_text {
         Some(literal) => json::unescape(literal.of(source)).into_owned(),
-        None => String::new(),
+        None => message.role().as_str().to_owned(),
     }
 }
 

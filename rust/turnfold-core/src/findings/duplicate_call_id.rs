@@ -23,8 +23,9 @@ fn run(scene: &mut Scene<'_>) {
         };
         let id = pairs::call_id(scene.transcript, reuse.again);
         let what = format!(
-            "id {} belongs to a call in messages[{}] already",
+            "id {} belongs to a call in {}[{}] already",
             quoted(id.as_deref()),
+            scene.transcript.list_field(),
             reuse.before.message
         );
         scene.report_call(scene.rules.distinct_call_ids, &block, &what);

@@ -20,8 +20,9 @@ fn run(scene: &mut Scene<'_>) {
         };
         let id = pairs::call_id(scene.transcript, pair.result);
         let what = format!(
-            "call {} in messages[{}] has its result already",
+            "call {} in {}[{}] has its result already",
             quoted(id.as_deref()),
+            scene.transcript.list_field(),
             pair.call.message
         );
         scene.report_call(scene.rules.one_result_per_call, &block, &what);

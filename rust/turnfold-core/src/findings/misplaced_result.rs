@@ -23,10 +23,12 @@ fn run(scene: &mut Scene<'_>) {
         let wanted = match scene.rules.result_place {
             ResultPlace::SameRun => "directly after its call",
             ResultPlace::NextMessage => "in the message after its call",
+            ResultPlace::Later => "after its call",
         };
         let what = format!(
-            "the result for call {} does not stand {wanted} in messages[{}]",
+            "the result for call {} does not stand {wanted} in {}[{}]",
             quoted(id.as_deref()),
+            scene.transcript.list_field(),
             pair.call.message
         );
         scene.report_call(scene.rules.result_in_place, &block, &what);

@@ -1,8 +1,11 @@
 //! What is wrong with a transcript: one rule a file, whose doc comment is the rule's page.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
 use crate::rules::{Demand, Rules};
-use crate::transcript::{BlockView, MessageView, Transcript};
+use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
 
 pub mod blank_text;
 pub mod call_without_id;
@@ -30,6 +33,8 @@ pub mod unanswered_call;
 /// How sure it is that a provider refuses the transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
+    /// Not asked for.
+    Off,
     /// No answer of a provider is on record.
     Hint,
     /// Some models or compatible servers refuse it.
@@ -39,18 +44,25 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// `hint`, `warning` or `error`.
+    /// `off`, `hint`, `warning` or `error`.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Off => "off",
             Self::Hint => "hint",
             Self::Warning => "warning",
             Self::Error => "error",
         }
     }
 
+    /// The severity of that name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        let all = [Self::Off, Self::Hint, Self::Warning, Self::Error];
+        all.into_iter().find(|severity| severity.as_str() == name)
+    }
+
     fn who_answers(self) -> &'static str {
         match self {
-            Self::Hint => "a provider may answer",
+            Self::Off | Self::Hint => "a provider may answer",
             Self::Warning => "some models or servers answer",
             Self::Error => "the provider answers",
         }
@@ -109,6 +121,9 @@ pub struct Scan {
     pub pairs: PairTable,
     /// All broken rules, by place.
     pub findings: Vec<Finding>,
+    /// Kinds of block that this version does not know, as the input spells them, with how often each occurs, in the
+    /// order first seen. A block without a kind is counted under the empty name.
+    pub unknown_kinds: Vec<(String, usize)>,
 }
 
 impl Scan {
@@ -173,7 +188,30 @@ pub fn scan(transcript: &Transcript, options: &ScanOptions) -> Scan {
     }
     let mut findings = scene.findings;
     findings.sort_by_key(|finding| (finding.message, finding.block));
-    Scan { pairs, findings }
+    Scan {
+        findings,
+        unknown_kinds: unknown_kinds(transcript),
+        pairs,
+    }
+}
+
+fn unknown_kinds(transcript: &Transcript) -> Vec<(String, usize)> {
+    let mut kinds: Vec<(String, usize)> = Vec::new();
+    let mut places: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for block in transcript.messages().flat_map(|message| message.blocks()) {
+        if block.kind() != BlockKind::Opaque || block.row.binding != Binding::Both {
+            continue;
+        }
+        let name = block.type_name().unwrap_or_default();
+        let place = *places.entry(name.clone()).or_insert_with(|| {
+            kinds.push((name.into_owned(), 0));
+            kinds.len() - 1
+        });
+        if let Some((_, count)) = kinds.get_mut(place) {
+            *count += 1;
+        }
+    }
+    kinds
 }
 
 /// What a check sees, and where it reports.
@@ -202,15 +240,23 @@ impl<'a> Scene<'a> {
     }
 
     fn report_whole(&mut self, demand: Demand, what: &str) {
-        self.push(demand, None, None, None, String::from("messages"), what);
+        self.push(demand, None, None, None, self.transcript.list_field().to_owned(), what);
     }
 
     fn report_message(&mut self, demand: Demand, message: usize, what: &str) {
-        self.push(demand, Some(message), None, None, format!("messages[{message}]"), what);
+        let path = format!("{}[{message}]", self.transcript.list_field());
+        self.push(demand, Some(message), None, None, path, what);
     }
 
     fn report_block(&mut self, demand: Demand, block: &BlockView<'_>, what: &str) {
-        self.push(demand, Some(block.message), Some(block.index), None, block.path(), what);
+        self.push(
+            demand,
+            Some(block.message),
+            Some(block.index),
+            None,
+            block.path(self.transcript.list_field()),
+            what,
+        );
     }
 
     fn report_call(&mut self, demand: Demand, block: &BlockView<'_>, what: &str) {
@@ -220,9 +266,16 @@ impl<'a> Scene<'a> {
             Some(block.message),
             Some(block.index),
             call_id,
-            block.path(),
+            block.path(self.transcript.list_field()),
             what,
         );
+    }
+
+    /// The severity that the caller chose for this code or rule, else the table's.
+    fn severity(&self, demand: Demand) -> Severity {
+        let mut chosen = self.options.severities.iter().rev();
+        let named = chosen.find(|(name, _)| name == self.code || name == demand.rule);
+        named.map_or(demand.severity, |(_, severity)| *severity)
     }
 
     fn push(
@@ -234,15 +287,19 @@ impl<'a> Scene<'a> {
         path: String,
         what: &str,
     ) {
+        let severity = self.severity(demand);
+        if severity == Severity::Off {
+            return;
+        }
         self.findings.push(Finding {
             code: self.code,
             rule: demand.rule,
-            severity: demand.severity,
+            severity,
             category: self.category,
             message,
             block,
             call_id,
-            text: format!("{what}; {}: {}", demand.severity.who_answers(), demand.answer),
+            text: format!("{what}; {}: {}", severity.who_answers(), demand.answer),
             path,
         });
     }

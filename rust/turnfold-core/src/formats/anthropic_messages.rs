@@ -5,10 +5,12 @@
 use super::{
     Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
 };
-use crate::json::{Kind, Value, is_blank};
+use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
-use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextSpan};
+use crate::transcript::{
+    Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span, TextSpan,
+};
 
 /// The format.
 #[derive(Debug)]
@@ -21,6 +23,10 @@ impl WireFormat for AnthropicMessages {
 
     fn aliases(&self) -> &'static [&'static str] {
         &["anthropic", "messages", "claude"]
+    }
+
+    fn list_field(&self) -> &'static str {
+        "messages"
     }
 
     fn rules(&self) -> &'static Rules {
@@ -121,6 +127,15 @@ impl WireFormat for AnthropicMessages {
             Role::System | Role::Developer | Role::User | Role::Tool | Role::Other => "user",
         };
         plain_message(role, text)
+    }
+
+    fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8> {
+        let mut out = b"{\"type\":\"tool_result\",\"tool_use_id\":".to_vec();
+        out.extend_from_slice(&json::escape(&call.call_id().unwrap_or_default()));
+        out.extend_from_slice(b",\"content\":");
+        out.extend_from_slice(&json::escape(text));
+        out.push(b'}');
+        out
     }
 }
 
@@ -392,7 +407,6 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::NextMessage,
     id_scope: IdScope::Request,
-    call_list: None,
     has_messages: refused("AM-19", "messages: at least one message is required"),
     result_needs_call: refused("AM-1", UNEXPECTED_RESULT),
     call_needs_result: refused("AM-2", UNANSWERED),
@@ -415,7 +429,6 @@ pub static RULES: Rules = Rules {
     no_leading_system: Some(refused("AM-8", SYSTEM_ROLE)),
     // Newer models take instructions between messages; before the first message nothing does.
     system_first: Some(refused_by_some("AM-8", SYSTEM_ROLE)),
-    one_system: None,
     last_not_assistant: Some(refused_by_some(
         "AM-10",
         "This model does not support assistant message prefill. The conversation must end with a user message",
@@ -442,7 +455,7 @@ pub static RULES: Rules = Rules {
         "AM-12",
         "Expected `thinking` or `redacted_thinking`, but found `tool_use`",
     )),
-    call_list_not_empty: None,
+    ..Rules::NONE
 };
 
 const UNEXPECTED_RESULT: &str = "unexpected tool_use_id found in tool_result blocks. Each tool_result block must have \

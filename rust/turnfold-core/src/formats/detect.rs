@@ -74,13 +74,33 @@ const OTHER_BODIES: [(&str, &str); 7] = [
     ("prompt", "a text completion"),
 ];
 
-/// The message array of a body, or the bare array itself.
+/// The conversation of a body: the array of messages, or the one value that stands for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversation<'d> {
+    /// The value.
+    pub value: Value<'d>,
+    /// Whether it is one value in place of the array.
+    pub lone: bool,
+}
+
+/// The conversation of a body, and the formats that it may be in: `named`, or those that keep it in the field where it
+/// was found. A bare array may be in any.
 ///
 /// # Errors
 /// `unknown_format` where the body holds the conversation in a field of another format; `not_a_transcript` otherwise.
-pub fn messages_of(root: Value<'_>) -> Result<Value<'_>, ReadError> {
+pub fn conversation<'d>(
+    root: Value<'d>,
+    named: Option<&'static dyn WireFormat>,
+) -> Result<(Conversation<'d>, Vec<&'static dyn WireFormat>), ReadError> {
+    let formats = named.map_or_else(|| ALL.to_vec(), |format| vec![format]);
     if root.is_array() {
-        return Ok(root);
+        return Ok((
+            Conversation {
+                value: root,
+                lone: false,
+            },
+            formats,
+        ));
     }
     let wrong = |code, at: Value<'_>, path: &str, text: String| {
         Err(ReadError {
@@ -94,33 +114,64 @@ pub fn messages_of(root: Value<'_>) -> Result<Value<'_>, ReadError> {
         let text = "neither a request body nor an array of messages".to_owned();
         return wrong(ReadErrorCode::NotATranscript, root, "", text);
     }
-    match root.get("messages") {
-        Some(messages) if messages.is_array() => return Ok(messages),
-        Some(messages) => {
-            let text = "`messages` is not an array".to_owned();
-            return wrong(ReadErrorCode::NotATranscript, messages, "messages", text);
+    let mut refused = None;
+    for field in list_fields(&formats) {
+        let Some(value) = root.get(field) else { continue };
+        let lone = !value.is_array();
+        let mut fitting = formats.clone();
+        fitting.retain(|f| f.list_field() == field && (!lone || f.lone_message(value).is_some()));
+        if !fitting.is_empty() {
+            return Ok((Conversation { value, lone }, fitting));
         }
-        None => {}
+        refused.get_or_insert((field, value));
+    }
+    if let Some((field, value)) = refused {
+        let text = format!("`{field}` is not an array");
+        return wrong(ReadErrorCode::NotATranscript, value, field, text);
     }
     for (field, owner) in OTHER_BODIES {
         if let Some(value) = root.get(field) {
-            let text =
-                format!("no `messages`, but `{field}`: this looks like {owner}, which this version does not read");
+            let text = match named {
+                Some(format) => format!(
+                    "no `{}`, but `{field}`: this looks like {owner}, and {} was named",
+                    format.list_field(),
+                    format.name()
+                ),
+                None => {
+                    format!("no `messages`, but `{field}`: this looks like {owner}, which this version does not read")
+                }
+            };
             return wrong(ReadErrorCode::UnknownFormat, value, field, text);
         }
     }
-    let text = "the body has no `messages`".to_owned();
+    let fields: Vec<String> = list_fields(&formats).iter().map(|field| format!("`{field}`")).collect();
+    let text = format!("the body has no {}", fields.join(" or "));
     wrong(ReadErrorCode::NotATranscript, root, "", text)
 }
 
-/// The format of a request, with the reason. O(messages + blocks).
+/// The fields that hold messages, each once, in the order of the formats.
+fn list_fields(formats: &[&'static dyn WireFormat]) -> Vec<&'static str> {
+    let mut fields = Vec::new();
+    for format in formats {
+        if !fields.contains(&format.list_field()) {
+            fields.push(format.list_field());
+        }
+    }
+    fields
+}
+
+/// The format of a request, one of `formats`, with the reason. O(messages + blocks).
 ///
 /// # Errors
 /// `unknown_format` where equally strong marks speak for two formats, or a mark speaks for one that is not read here.
-pub fn detect(body: Value<'_>, messages: Value<'_>) -> Result<(&'static dyn WireFormat, Cow<'static, str>), ReadError> {
+pub fn detect(
+    body: Value<'_>,
+    messages: Value<'_>,
+    formats: &[&'static dyn WireFormat],
+) -> Result<(&'static dyn WireFormat, Cow<'static, str>), ReadError> {
     let mut best: Option<(&'static dyn WireFormat, Mark)> = None;
     let mut rival: Option<(&'static dyn WireFormat, Mark)> = None;
-    for format in ALL {
+    for &format in formats {
         let Some(mark) = format.mark(body, messages) else {
             continue;
         };
@@ -152,10 +203,17 @@ pub fn detect(body: Value<'_>, messages: Value<'_>) -> Result<(&'static dyn Wire
                 b.name()
             ),
         }),
-        _ => Ok((
-            &super::openai_chat::OpenAiChat,
-            Cow::Borrowed("nothing in it belongs to one format only; plain messages are read as openai.chat"),
-        )),
+        _ => {
+            let format = formats.first().copied().unwrap_or(&super::openai_chat::OpenAiChat);
+            let reason = match formats {
+                [_] => format!("only {} keeps its messages in `{}`", format.name(), format.list_field()),
+                _ => format!(
+                    "nothing in it belongs to one format only; plain messages are read as {}",
+                    format.name()
+                ),
+            };
+            Ok((format, Cow::Owned(reason)))
+        }
     }
 }
 

@@ -5,13 +5,15 @@ use std::fmt;
 use crate::json::{Kind, Value, is_blank};
 use crate::meter::envelope::Envelope;
 use crate::rules::Rules;
-use crate::transcript::{Binding, Block, BlockKind, ContentForm, Head, Message, Place, Role, Span, TextForm, TextSpan};
+use crate::transcript::{
+    Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span, TextForm, TextSpan,
+};
 
 pub mod anthropic_messages;
 mod detect;
 pub mod openai_chat;
 
-pub use detect::{Mark, Strength, detect, messages_of};
+pub use detect::{Conversation, Mark, Strength, conversation, detect};
 
 /// Every wire format, in the order in which detection asks them.
 pub const ALL: [&dyn WireFormat; 2] = [&openai_chat::OpenAiChat, &anthropic_messages::AnthropicMessages];
@@ -35,7 +37,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// The name, which is also the start of its JSON paths.
+    /// The name: `tools`, `system` or `messages`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -52,6 +54,29 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// Other spellings of the name, in lower case with dots.
     fn aliases(&self) -> &'static [&'static str];
+
+    /// The field of a body that holds the messages: `messages`.
+    fn list_field(&self) -> &'static str;
+
+    /// The field of a body that holds a section; JSON paths start with it.
+    fn section_field(&self, section: Section) -> &'static str {
+        match section {
+            Section::Messages => self.list_field(),
+            other => other.as_str(),
+        }
+    }
+
+    /// Whether a message must say its role.
+    fn needs_role(&self) -> bool {
+        true
+    }
+
+    /// The message that one value in place of the array of messages stands for, as JSON bytes; `None` where the format
+    /// has no such spelling. [`WireFormat::read_message`] reads both that and `value` itself.
+    fn lone_message(&self, value: Value<'_>) -> Option<Vec<u8>> {
+        let _ = value;
+        None
+    }
 
     /// What the provider demands of a transcript, as neutral flags.
     fn rules(&self) -> &'static Rules;
@@ -75,7 +100,8 @@ pub trait WireFormat: Sync + fmt::Debug {
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;
 
     /// Reads one message, an object, into rows. Never fails: what it does not know becomes an opaque block, and a
-    /// missing `role` leaves `Message::role_text` empty. The caller sets `Message::gap`.
+    /// missing `role` leaves `Message::role_text` empty, which [`WireFormat::needs_role`] may forbid. The caller sets
+    /// `Message::gap`.
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message;
 
     /// Fills the spans of `head` that this format keeps beside the messages. `body` is an object.
@@ -83,6 +109,18 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// A new message with one text, as JSON bytes in this format. Falls back to the nearest role the format allows.
     fn text_message(&self, role: Role, text: &str) -> Vec<u8>;
+
+    /// A result with one text for `call`, as JSON bytes: a message of its own, or, where results stand in the next
+    /// message ([`ResultPlace::NextMessage`]), the block that goes into it.
+    ///
+    /// [`ResultPlace::NextMessage`]: crate::rules::ResultPlace::NextMessage
+    fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8>;
+
+    /// A message of the user with these blocks (JSON values), as JSON bytes. Asked only of formats whose results stand
+    /// in the next message.
+    fn user_message(&self, blocks: &[Vec<u8>]) -> Vec<u8> {
+        blocks_message("role", "user", "content", blocks)
+    }
 }
 
 /// The rows that reading messages fills.
@@ -161,6 +199,10 @@ pub(crate) fn block_of(value: Value<'_>, kind: BlockKind, place: Place) -> Block
         texts: 0..0,
         by_name: false,
         server_side: false,
+        whole: false,
+        part_of: None,
+        item_id: None,
+        seal: None,
         blank: false,
         is_error: false,
         type_name: None,
@@ -193,6 +235,14 @@ pub(crate) fn only_text(content: Value<'_>) -> bool {
         || content
             .items()
             .all(|part| part.get("text").is_some_and(Value::is_string))
+}
+
+/// `{"<role_field>":"<role>","<list>":[...]}`.
+pub(crate) fn blocks_message(role_field: &str, role: &str, list: &str, blocks: &[Vec<u8>]) -> Vec<u8> {
+    let mut out = format!("{{\"{role_field}\":\"{role}\",\"{list}\":[").into_bytes();
+    out.extend_from_slice(&blocks.join(&b','));
+    out.extend_from_slice(b"]}");
+    out
 }
 
 /// The role that a literal spells.

@@ -6,10 +6,10 @@
 use super::{
     Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
 };
-use crate::json::{Kind, Value, is_blank};
+use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
-use crate::transcript::{BlockKind, ContentForm, Head, Message, Place, Role, Span};
+use crate::transcript::{BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
 
 /// The format.
 #[derive(Debug)]
@@ -76,6 +76,10 @@ impl WireFormat for OpenAiChat {
 
     fn aliases(&self) -> &'static [&'static str] {
         &["openai", "openai.chat.completions", "chat.completions", "chat"]
+    }
+
+    fn list_field(&self) -> &'static str {
+        "messages"
     }
 
     fn rules(&self) -> &'static Rules {
@@ -152,6 +156,20 @@ impl WireFormat for OpenAiChat {
             Role::User | Role::Tool | Role::Other => "user",
         };
         plain_message(role, text)
+    }
+
+    fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8> {
+        let (role, key, id) = if call.row.by_name {
+            ("function", "name", call.name())
+        } else {
+            ("tool", "tool_call_id", call.call_id())
+        };
+        let mut out = format!("{{\"role\":\"{role}\",\"{key}\":").into_bytes();
+        out.extend_from_slice(&json::escape(&id.unwrap_or_default()));
+        out.extend_from_slice(b",\"content\":");
+        out.extend_from_slice(&json::escape(text));
+        out.push(b'}');
+        out
     }
 }
 
@@ -447,14 +465,11 @@ pub static RULES: Rules = Rules {
         "messages with role 'tool' must be a response to a preceding message with 'tool_calls'",
     ),
     call_needs_result: refused("OC-2", UNANSWERED),
-    server_call_needs_result: None,
     result_in_place: refused("OC-2", UNANSWERED),
     one_result_per_call: refused_by_some("OC-1", "Duplicate value for 'tool_call_id'"),
     distinct_call_ids: refused("OC-12", "Duplicate value for 'tool_call_id'"),
     call_needs_id: refused("OC-4", "no tool message can answer a call without an id"),
     result_needs_id: refused("OC-4", "messages with role 'tool' must have a 'tool_call_id'"),
-    results_first: None,
-    no_text_after_call: None,
     first_is_user: Some(refused_by_some(
         "OC-8",
         "chat templates of strict servers want the first message after the system text to be the user's",
@@ -463,27 +478,23 @@ pub static RULES: Rules = Rules {
         "OC-8",
         "Conversation roles must alternate user/assistant/user/assistant/...",
     )),
-    no_leading_system: None,
     system_first: Some(refused_by_some("OC-7", "System message must be at the beginning")),
     one_system: Some(refused_by_some("OC-7", "System message must be at the beginning")),
     last_not_assistant: Some(refused_by_some(
         "OC-15",
         "This model does not support assistant message prefill. The conversation must end with a user message",
     )),
-    last_not_trailing_space: None,
     content: Some(ContentDemand {
         assistant_only: true,
         blank_is_empty: false,
         last_assistant_exempt: false,
         demand: refused("OC-6", "Invalid value for 'content': expected a string, got null"),
     }),
-    no_blank_text: None,
-    not_only_reasoning: None,
-    loop_starts_with_reasoning: None,
     call_list_not_empty: Some(refused(
         "OC-9",
         "Invalid 'messages[..].tool_calls': empty array. Expected an array with minimum length 1",
     )),
+    ..Rules::NONE
 };
 
 const UNANSWERED: &str =

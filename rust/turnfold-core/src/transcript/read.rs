@@ -23,39 +23,51 @@ impl Transcript {
         let document = Document::parse(source.bytes())?;
         let root = document.root();
         let named = format.map(by_name).transpose()?;
-        let messages = formats::messages_of(root)?;
+        let (conversation, candidates) = formats::conversation(root, named)?;
         let (format, reason) = match named {
             Some(format) => (format, Cow::Borrowed("named by the caller")),
-            None => formats::detect(root, messages)?,
+            None => formats::detect(root, conversation.value, &candidates)?,
         };
-        let count = messages.items().count();
+        let count = conversation.value.items().count();
         let mut rows = Rows {
             blocks: Vec::with_capacity(count),
             texts: Vec::with_capacity(count + count / 2),
         };
         let mut read = Vec::with_capacity(count);
-        let array = messages.span();
-        let mut edge = array.start + 1;
-        for (index, value) in messages.items().enumerate() {
-            let mut message = read_message(format, value, &mut rows, &|path| join(index, path))?;
+        let place = conversation.value.span();
+        let mut edge = if conversation.lone {
+            place.start
+        } else {
+            place.start + 1
+        };
+        let start = edge;
+        let mut add = |index, value: Value<'_>| {
+            let mut message = read_message(format, value, conversation.lone, &mut rows, &|path| {
+                join(format, index, path)
+            })?;
             message.gap = Span {
                 start: edge,
                 end: message.span.start,
             };
             edge = message.span.end;
             read.push(message);
+            Ok(())
+        };
+        if conversation.lone {
+            add(0, conversation.value)?;
+        }
+        for (index, value) in conversation.value.items().enumerate() {
+            add(index, value)?;
         }
         let mut head = Head {
             source: source.clone(),
-            before: Span {
-                start: 0,
-                end: array.start + 1,
-            },
+            before: Span { start: 0, end: start },
             after: Span {
                 start: edge,
                 end: source.bytes().len() as u32,
             },
             bare: root.is_array(),
+            lone: conversation.lone,
             model: None,
             system: None,
             tools: None,
@@ -93,7 +105,8 @@ impl Transcript {
         let segment = Segment::from_message(self.format, SourceBytes(message), self.len())?;
         let mut segments = self.segments.clone();
         segments.push(Arc::new(segment));
-        Segment::merge_tail(&mut segments);
+        // A lone value is known by where it stands.
+        Segment::merge_tail(&mut segments, usize::from(self.head.lone));
         Ok(Self::from_segments(
             self.format,
             self.format_reason.clone(),
@@ -135,7 +148,9 @@ impl Segment {
     pub fn from_message(format: &dyn WireFormat, source: SourceBytes, index: usize) -> Result<Self, ReadError> {
         let document = Document::parse(source.bytes())?;
         let mut rows = Rows::default();
-        let message = read_message(format, document.root(), &mut rows, &|path| join(index, path))?;
+        let message = read_message(format, document.root(), false, &mut rows, &|path| {
+            join(format, index, path)
+        })?;
         drop(document);
         Ok(Self {
             source,
@@ -147,11 +162,12 @@ impl Segment {
     }
 }
 
-fn join(index: usize, path: &str) -> String {
+fn join(format: &dyn WireFormat, index: usize, path: &str) -> String {
+    let list = format.list_field();
     if path.is_empty() {
-        format!("messages[{index}]")
+        format!("{list}[{index}]")
     } else {
-        format!("messages[{index}].{path}")
+        format!("{list}[{index}].{path}")
     }
 }
 
@@ -170,6 +186,7 @@ fn by_name(name: &str) -> Result<&'static dyn WireFormat, ReadError> {
 fn read_message(
     format: &dyn WireFormat,
     value: Value<'_>,
+    lone: bool,
     rows: &mut Rows,
     path: &dyn Fn(&str) -> String,
 ) -> Result<super::Message, ReadError> {
@@ -179,11 +196,11 @@ fn read_message(
         path: path(field),
         text: text.to_owned(),
     };
-    if !value.is_object() {
+    if !value.is_object() && !lone {
         return Err(invalid(value, "", "a message is not an object"));
     }
     let message = format.read_message(value, rows);
-    if message.role_text.is_none() {
+    if message.role_text.is_none() && format.needs_role() {
         return Err(match value.get("role") {
             None => invalid(value, "", "a message has no role"),
             Some(role) => invalid(role, "role", "a message's role is not a string"),

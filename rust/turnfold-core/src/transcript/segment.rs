@@ -44,9 +44,12 @@ impl Segment {
 
     /// Merges the last two segments while the last has at least as many messages as the one before it, as a binary
     /// counter does: every byte is copied O(log n) times over n appends.
-    pub(super) fn merge_tail(segments: &mut Vec<Arc<Self>>) {
-        while let [.., before, last] = segments.as_slice() {
-            if last.messages.len() < before.messages.len()
+    ///
+    /// The first `fixed` segments stay as they are.
+    pub(super) fn merge_tail(segments: &mut Vec<Arc<Self>>, fixed: usize) {
+        while let [first @ .., before, last] = segments.as_slice() {
+            if first.len() < fixed
+                || last.messages.len() < before.messages.len()
                 || before.written_bytes() + last.written_bytes() > MERGE_BYTES
             {
                 return;
@@ -105,6 +108,9 @@ impl Joined {
                     name: block.name.map(moved),
                     body: block.body.map(moved),
                     type_name: block.type_name.map(moved),
+                    part_of: block.part_of.map(moved),
+                    item_id: block.item_id.map(moved),
+                    seal: block.seal.map(moved),
                     texts: first_text..self.texts.len() as u32,
                     ..block.clone()
                 });

@@ -1,6 +1,9 @@
 //! Rows back to bytes.
 
-use super::{Segment, Span, Transcript};
+use std::borrow::Cow;
+
+use super::{MessageView, Segment, Span, Transcript};
+use crate::json::Document;
 
 impl Transcript {
     /// The body: byte-identical to what was read as long as no message was added, removed or replaced; otherwise
@@ -18,6 +21,16 @@ impl Transcript {
         let head = &*self.head;
         let outside = head.source.bytes();
         sink(head.before.of(outside));
+        if head.lone && self.is_as_read() {
+            for view in self.messages() {
+                sink(view.bytes());
+            }
+            sink(head.after.of(outside));
+            return;
+        }
+        if head.lone {
+            sink(b"[");
+        }
         let mut style: &[u8] = b"";
         for (index, view) in self.messages().enumerate() {
             let own = view.row.gap.of(view.segment.source.bytes());
@@ -38,9 +51,43 @@ impl Transcript {
             if !own.is_empty() {
                 style = white_after;
             }
-            sink(view.bytes());
+            match self.lone_bytes(&view) {
+                Some(message) => sink(&message),
+                None => sink(view.bytes()),
+            }
+        }
+        if head.lone {
+            sink(b"]");
         }
         sink(head.after.of(outside));
+    }
+
+    /// One message as JSON bytes: its own, or those of the message that a lone value stands for.
+    pub fn message_json(&self, index: usize) -> Option<Cow<'_, [u8]>> {
+        let view = self.message(index)?;
+        Some(self.lone_bytes(&view).map_or(Cow::Borrowed(view.bytes()), Cow::Owned))
+    }
+
+    /// Whether a lone value is alone still.
+    fn is_as_read(&self) -> bool {
+        let mut views = self.messages();
+        let first = views.next();
+        views.next().is_none() && first.is_some_and(|view| self.is_lone(&view))
+    }
+
+    /// Whether the message is the value that the body has in place of an array.
+    fn is_lone(&self, view: &MessageView<'_>) -> bool {
+        let (body, own) = (self.head.source.bytes(), view.segment.source.bytes());
+        self.head.lone && std::ptr::eq(body, own) && view.row.span.start == self.head.before.end
+    }
+
+    /// The message that a lone value stands for, once it stands among others.
+    fn lone_bytes(&self, view: &MessageView<'_>) -> Option<Vec<u8>> {
+        if !self.is_lone(view) {
+            return None;
+        }
+        let document = Document::parse(view.bytes()).ok()?;
+        self.format.lone_message(document.root())
     }
 }
 

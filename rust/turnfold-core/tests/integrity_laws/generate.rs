@@ -490,6 +490,7 @@ pub(crate) fn arbitrary() -> impl Strategy<Value = Sample> {
                 thinking: Some(thinking),
                 strict_alternation,
                 closed,
+                ..ScanOptions::default()
             },
         },
     )

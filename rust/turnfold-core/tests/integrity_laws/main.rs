@@ -150,7 +150,7 @@ proptest! {
             match (finding.message, finding.block) {
                 (Some(message), Some(block)) => {
                     let view = t.message(message).unwrap().blocks().nth(block).unwrap();
-                    prop_assert_eq!(&finding.path, &view.path());
+                    prop_assert_eq!(&finding.path, &view.path(t.list_field()));
                 }
                 (Some(message), None) => {
                     prop_assert!(message < t.len());

@@ -22,6 +22,11 @@ fn key(block: &BlockView<'_>) -> Option<String> {
     block.call_id().map(|id| id.to_string())
 }
 
+/// Whether it is a call that wants a result.
+fn is_call(block: &BlockView<'_>) -> bool {
+    block.kind() == BlockKind::ToolCall && !block.row.whole
+}
+
 fn at(block: &BlockView<'_>) -> BlockRef {
     BlockRef {
         message: block.message,
@@ -53,7 +58,7 @@ fn run_start(t: &Transcript, index: usize) -> usize {
 }
 
 fn in_place(t: &Transcript, call: &BlockView<'_>, result: &BlockView<'_>) -> bool {
-    if call.row.server_side {
+    if call.row.server_side || t.format().rules().result_place == ResultPlace::Later {
         return true;
     }
     if call.message >= result.message || role(t, call.message) != Role::Assistant {
@@ -61,6 +66,7 @@ fn in_place(t: &Transcript, call: &BlockView<'_>, result: &BlockView<'_>) -> boo
     }
     match t.format().rules().result_place {
         ResultPlace::SameRun => (call.message + 1..=result.message).all(|k| role(t, k) == Role::Tool),
+        ResultPlace::Later => true,
         ResultPlace::NextMessage => {
             let first = run_start(t, result.message);
             role(t, result.message) == Role::User
@@ -81,9 +87,7 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
         .enumerate()
         .filter(|(_, b)| b.kind() == BlockKind::ToolResult)
     {
-        let same = |c: usize| {
-            blocks[c].kind() == BlockKind::ToolCall && key(&blocks[c]).is_some() && key(&blocks[c]) == key(result)
-        };
+        let same = |c: usize| is_call(&blocks[c]) && key(&blocks[c]).is_some() && key(&blocks[c]) == key(result);
         let nearest = (0..r)
             .rev()
             .find(|&c| same(c) && answered[c].is_none())
@@ -108,14 +112,10 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
         }
     }
     let batch = open_batch(t, &out);
-    for (c, call) in blocks
-        .iter()
-        .enumerate()
-        .filter(|(_, b)| b.kind() == BlockKind::ToolCall)
-    {
+    for (c, call) in blocks.iter().enumerate().filter(|(_, b)| is_call(b)) {
         let id = key(call);
         let named = id.as_ref().is_some_and(|id| options.pending_ids.contains(id));
-        let alike = |d: usize| blocks[d].kind() == BlockKind::ToolCall && key(&blocks[d]) == id;
+        let alike = |d: usize| is_call(&blocks[d]) && key(&blocks[d]) == id;
         let last_of_answered = (0..blocks.len()).filter(|&d| alike(d)).all(|d| answered[d].is_some())
             && (c + 1..blocks.len()).all(|d| !alike(d));
         let in_tail = answered[c].is_none() && batch.contains(&call.message);
@@ -136,10 +136,10 @@ fn open_batch(t: &Transcript, pairs: &Table) -> Vec<usize> {
     let place = t.format().rules().result_place;
     let first = match place {
         ResultPlace::SameRun => last,
-        ResultPlace::NextMessage => run_start(t, last),
+        ResultPlace::NextMessage | ResultPlace::Later => run_start(t, last),
     };
     let carrier = match place {
-        ResultPlace::SameRun => Role::Tool,
+        ResultPlace::SameRun | ResultPlace::Later => Role::Tool,
         ResultPlace::NextMessage => Role::User,
     };
     let only_results = |k: usize| {
@@ -178,9 +178,7 @@ pub(crate) fn guarded_loop(t: &Transcript, thinking: bool) -> Option<usize> {
     let start = turn.map_or(t.leading(), |k| k + 1);
     let last = (start..t.len()).rev().find(|&k| role(t, k) == Role::Assistant)?;
     let message = t.message(last).unwrap();
-    let calls = message
-        .blocks()
-        .any(|b| b.kind() == BlockKind::ToolCall && !b.row.server_side);
+    let calls = message.blocks().any(|b| is_call(&b) && !b.row.server_side);
     calls.then_some(start)
 }
 
@@ -198,6 +196,13 @@ pub(crate) fn bonds(t: &Transcript, pairs: &Table) -> Vec<(usize, usize)> {
         }
         if rows.last().is_some_and(|b| b.row.binding == Binding::Both) && message.index + 1 < t.len() {
             bonds.push((message.index, message.index + 1));
+        }
+    }
+    let all = blocks(t);
+    for (k, block) in all.iter().enumerate() {
+        let owner = |b: &&BlockView<'_>| b.kind() == BlockKind::ToolCall && b.call_id() == block.part_of();
+        if let Some(call) = block.part_of().and_then(|_| all[..k].iter().rfind(owner)) {
+            bonds.push((call.message, block.message));
         }
     }
     bonds.retain(|(first, last)| first < last);

@@ -95,7 +95,7 @@ fn rows(transcript: &Transcript) -> Vec<String> {
                 .map(|b| {
                     (
                         b.kind(),
-                        b.path(),
+                        b.path("messages"),
                         b.call_id(),
                         b.name(),
                         spelled(b.bytes()),
