@@ -29,8 +29,9 @@ from turnfold.model.summary import SummaryReply, SummaryRequest
 from turnfold.transcript import Message, Transcript
 
 if TYPE_CHECKING:
-    from turnfold import summarizers
+    from turnfold import containers, summarizers
     from turnfold.compactor import compact, compact_sync
+    from turnfold.containers import Log, read_log
     from turnfold.planning.apply import CompactionResult
     from turnfold.planning.plan import plan
     from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
@@ -49,6 +50,7 @@ __all__ = [
     "KeepMessages",
     "KeepTokens",
     "KeepTurns",
+    "Log",
     "Marker",
     "Message",
     "ModelWindow",
@@ -75,12 +77,14 @@ __all__ = [
     "compact",
     "compact_sync",
     "compare_prefix",
+    "containers",
     "count",
     "count_many",
     "count_up_to",
     "find_split",
     "plan",
     "presets",
+    "read_log",
     "scan",
     "split_points",
     "summarizers",
@@ -93,6 +97,8 @@ _ON_FIRST_USE: Final = {
     "compact_sync": "turnfold.compactor",
     "CompactionResult": "turnfold.planning.apply",
     "plan": "turnfold.planning.plan",
+    "Log": "turnfold.containers",
+    "read_log": "turnfold.containers",
     "Fallback": "turnfold.summarizers",
     "Function": "turnfold.summarizers",
     "Marker": "turnfold.summarizers",
@@ -102,8 +108,8 @@ _ON_FIRST_USE: Final = {
 
 
 def __getattr__(name: str) -> object:
-    if name == "summarizers":
-        return import_module("turnfold.summarizers")
+    if name in {"containers", "summarizers"}:
+        return import_module(f"turnfold.{name}")
     if name not in _ON_FIRST_USE:
         raise AttributeError(f"module 'turnfold' has no attribute {name!r}")
     return getattr(import_module(_ON_FIRST_USE[name]), name)

@@ -3,6 +3,7 @@
 from typing import Literal, TypeAlias, final
 
 __all__ = [
+    "Json",
     "Splits",
     "Transcript",
     "__version__",
@@ -80,6 +81,13 @@ class Transcript:
     def model(self) -> str | None: ...
     @property
     def leading(self) -> int: ...
+
+@final
+class Json:
+    def __new__(cls, data: _Body) -> Json: ...
+    def span(self, path: list[str | int]) -> tuple[int, int] | None: ...
+    def items(self, path: list[str | int]) -> list[tuple[int, int]]: ...
+    def fields(self, path: list[str | int]) -> list[tuple[str, int, int]]: ...
 
 @final
 class Splits:

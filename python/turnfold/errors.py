@@ -69,6 +69,18 @@ class PlanMismatchError(TurnfoldError):
     code: ClassVar[str] = "plan_mismatch"
 
 
+class BrokenPluginError(TurnfoldError):
+    """A container that another distribution offers cannot be used. Mend or remove the distribution that is named."""
+
+    code: ClassVar[str] = "broken_plugin"
+
+
+class NotWritableError(TurnfoldError):
+    """The log cannot hold this result in its own form. Nothing is written; the message says what to change."""
+
+    code: ClassVar[str] = "not_writable"
+
+
 class ReadError(TurnfoldError):
     """The input cannot be read as a transcript.
 
@@ -131,6 +143,18 @@ class InvalidMessageError(ReadError):
     code: ClassVar[str] = "invalid_message"
 
 
+class UnknownContainerError(ReadError):
+    """No container fits a log, two fit equally, or `container=` names none. Name one of those in the message."""
+
+    code: ClassVar[str] = "unknown_container"
+
+
+class InvalidLogError(ReadError):
+    """A log is not of the kind that was named, or its records contradict each other. `path` says where; correct it."""
+
+    code: ClassVar[str] = "invalid_log"
+
+
 ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
     {
         error.code: error
@@ -143,6 +167,8 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             RunningLoopError,
             NoSummaryError,
             PlanMismatchError,
+            BrokenPluginError,
+            NotWritableError,
             InvalidUtf8Error,
             InvalidJsonError,
             TooDeepError,
@@ -150,6 +176,8 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             NotATranscriptError,
             UnknownFormatError,
             InvalidMessageError,
+            UnknownContainerError,
+            InvalidLogError,
         )
     }
 )

@@ -93,6 +93,29 @@ impl<'a> Document<'a> {
             at: 0,
         }
     }
+
+    /// The spans without the bytes, for an owner that keeps both.
+    pub fn into_tape(self) -> Tape {
+        Tape { nodes: self.nodes }
+    }
+}
+
+/// The spans of a [`Document`], apart from its bytes.
+#[derive(Debug)]
+pub struct Tape {
+    nodes: Vec<Node>,
+}
+
+impl Tape {
+    /// The outermost value of `bytes`, which are those that the document was parsed from. Of any other bytes, nothing
+    /// sensible.
+    pub fn root<'d>(&'d self, bytes: &'d [u8]) -> Value<'d> {
+        Value {
+            bytes,
+            nodes: &self.nodes,
+            at: 0,
+        }
+    }
 }
 
 /// One value of a [`Document`]. Spans are relative to the document's bytes.

@@ -6,6 +6,7 @@ mod checks;
 mod door;
 mod identifiers;
 mod input;
+mod json;
 mod text;
 mod transcript;
 
@@ -18,6 +19,8 @@ mod _core {
     use super::checks::{Splits, compare_prefix, find_split, scan, split_points};
     #[pymodule_export]
     use super::identifiers::{extract_identifiers, occurring, surviving};
+    #[pymodule_export]
+    use super::json::Json;
     #[pymodule_export]
     use super::text::{count, count_many, count_up_to, decode, encode, encoding_for_model, truncate, truncate_middle};
     #[pymodule_export]

@@ -1,0 +1,123 @@
+"""All kinds of log: those built in, those that other distributions offer, and those that a program registers."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Final
+
+from turnfold.containers.claude_code import CLAUDE_CODE
+from turnfold.containers.document import Document
+from turnfold.containers.protocol import Container, Mark, Strength
+from turnfold.containers.sharegpt import SHAREGPT
+from turnfold.errors import ArgumentError, BrokenPluginError, UnknownContainerError
+
+GROUP: Final = "turnfold.containers"
+"""The entry point group: an entry's name is the container's, its object fulfils `Container`."""
+
+BUILT_IN: Final[tuple[Container, ...]] = (
+    CLAUDE_CODE,
+    SHAREGPT,
+)
+"""One a file of this room."""
+
+_ORDER: Final[tuple[Strength, ...]] = ("hint", "usual", "proof")
+_MEMBERS: Final = ("name", "title", "writes", "recognise", "read", "write")
+_registered: dict[str, Container] = {}
+
+
+def register(container: Container) -> None:
+    """Make `container` known to this process. Raises an `ArgumentError` where its name is taken by another."""
+    lacks = [member for member in _MEMBERS if not hasattr(container, member)]
+    if lacks:
+        raise ArgumentError(f"A container has {', '.join(_MEMBERS)}; this one lacks {', '.join(lacks)}")
+    known = {kind.name: kind for kind in (*BUILT_IN, *_registered.values())}
+    if known.get(container.name, container) is not container:
+        raise ArgumentError(f"There is a container {container.name!r} already: give this one another name")
+    _registered[container.name] = container
+
+
+def available() -> tuple[Container, ...]:
+    """Return every container that can be used: built in, registered, and of installed distributions.
+
+    A distribution whose container cannot be loaded is passed over here; naming that container raises the error.
+    """
+    return (*BUILT_IN, *_registered.values(), *(kind for kind in map(_usable, _plugins()) if kind is not None))
+
+
+def named(name: str) -> Container:
+    """Return the container of that name; letter case, and `-` or `.` for `_`, make no difference.
+
+    Raises an `UnknownContainerError` with all names, or a `BrokenPluginError` where its distribution cannot be loaded.
+    """
+    plain = _plain(name)
+    for kind in (*BUILT_IN, *_registered.values()):
+        if kind.name == plain:
+            return kind
+    for point in _plugins():
+        if _plain(point.name) == plain:
+            return _load(point)
+    names = ", ".join(sorted(kind.name for kind in available()))
+    raise UnknownContainerError(f"No container is named {name!r}; there are {names}", 0, "")
+
+
+def detect(document: Document) -> tuple[Container, str]:
+    """Return the one container whose mark is strongest, and what was seen.
+
+    Raises an `UnknownContainerError` where no container sees a mark, or several see one of the same strength.
+    """
+    best = marks(document)
+    if len(best) == 1:
+        container, mark = best[0]
+        return container, mark.reason
+    if best:
+        seen = "; ".join(f"{container.name} ({mark.reason})" for container, mark in best)
+        raise UnknownContainerError(f"This could be a log of several kinds, name one: {seen}", 0, "")
+    broken = [point for point in _plugins() if _usable(point) is None]
+    also = "".join(f"; {_origin(point)} offers {point.name!r}, which cannot be loaded" for point in broken)
+    raise UnknownContainerError(f"No container knows this as a log of its kind{also}", 0, "")
+
+
+def marks(document: Document) -> Sequence[tuple[Container, Mark]]:
+    """Return the strongest marks that containers see: none, one, or several of one strength."""
+    seen = [(container, mark) for container in available() if (mark := container.recognise(document)) is not None]
+    strongest = max((_ORDER.index(mark.strength) for _, mark in seen), default=0)
+    return [(container, mark) for container, mark in seen if _ORDER.index(mark.strength) == strongest]
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_").replace(".", "_")
+
+
+@cache
+def _plugins() -> tuple[EntryPoint, ...]:
+    own: Iterable[EntryPoint] = entry_points(group=GROUP)
+    return tuple(sorted(own, key=lambda point: point.name))
+
+
+@cache
+def _usable(point: EntryPoint) -> Container | None:
+    try:
+        return _load(point)
+    except BrokenPluginError:
+        return None
+
+
+@cache
+def _load(point: EntryPoint) -> Container:
+    try:
+        container = point.load()
+    except Exception as error:
+        raise BrokenPluginError(
+            f"{_origin(point)} offers the container {point.name!r}, and loading {point.value} failed: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    lacks = [member for member in _MEMBERS if not hasattr(container, member)]
+    if lacks or container.name != point.name:
+        why = f"it lacks {', '.join(lacks)}" if lacks else f"its name is {container.name!r}"
+        raise BrokenPluginError(f"{_origin(point)} offers {point.value} as the container {point.name!r}, but {why}")
+    loaded: Container = container
+    return loaded
+
+
+def _origin(point: EntryPoint) -> str:
+    return f"The distribution {point.dist.name}" if point.dist is not None else "A distribution"
