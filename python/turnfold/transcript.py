@@ -153,6 +153,14 @@ class Transcript:
         return self.kernel.leading
 
     @property
+    def remote(self) -> bool:
+        """Whether the request names earlier items that only the server holds.
+
+        They count as input and stay there whatever is cut here, and a result here may answer a call there. O(blocks).
+        """
+        return self.kernel.remote
+
+    @property
     def roles(self) -> tuple[str, ...]:
         """Each message's role, as the input spells it; where it has none, as `speakers` has it."""
         if self._roles is None:

@@ -61,6 +61,7 @@ def test_what_a_chat_body_says() -> None:
     transcript = Transcript.from_json(CHAT)
     assert (transcript.format, transcript.model, transcript.leading, len(transcript)) == ("openai.chat", "gpt-4o", 1, 4)
     assert transcript.roles == ("system", "user", "assistant", "tool")
+    assert not transcript.remote
     assert transcript.format_reason
     assert repr(transcript) == "<Transcript openai.chat, 4 messages>"
     assert (

@@ -364,6 +364,12 @@ impl Transcript {
             .count()
     }
 
+    /// Whether the request names earlier items that only the server holds: cutting the messages does not shorten those,
+    /// and a result here may answer a call there. O(blocks).
+    pub fn remote(&self) -> bool {
+        self.format.remote(self)
+    }
+
     /// The message at `index`. O(log segments).
     pub fn message(&self, index: usize) -> Option<MessageView<'_>> {
         if index >= self.len() {

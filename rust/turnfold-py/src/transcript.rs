@@ -224,6 +224,11 @@ impl Transcript {
     fn leading(&self) -> usize {
         self.0.leading()
     }
+
+    #[getter]
+    fn remote(&self, py: Python<'_>) -> PyResult<bool> {
+        detached(py, || Ok(self.0.remote()))
+    }
 }
 
 impl Transcript {

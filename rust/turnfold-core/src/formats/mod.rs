@@ -6,7 +6,7 @@ use crate::json::{Kind, Value, is_blank};
 use crate::meter::envelope::Envelope;
 use crate::rules::Rules;
 use crate::transcript::{
-    Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span, TextForm, TextSpan,
+    Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span, TextForm, TextSpan, Transcript,
 };
 
 pub mod anthropic_messages;
@@ -106,6 +106,12 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// Fills the spans of `head` that this format keeps beside the messages. `body` is an object.
     fn read_head(&self, body: Value<'_>, head: &mut Head);
+
+    /// Whether the request names earlier items that only the server holds. O(blocks).
+    fn remote(&self, transcript: &Transcript) -> bool {
+        let _ = transcript;
+        false
+    }
 
     /// A new message with one text, as JSON bytes in this format. Falls back to the nearest role the format allows.
     fn text_message(&self, role: Role, text: &str) -> Vec<u8>;
