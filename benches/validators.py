@@ -1,0 +1,116 @@
+"""What three other validators of message histories say of a transcript, beside what turnfold says.
+
+`turnsafe`, `tessera-transcript` and `tool-call-repair` read OpenAI Chat Completions and Anthropic Messages. Each knows
+some of the rules; a verdict is compared within those only. Where they and turnfold differ on purpose, the difference
+has a name in `EXPLAINED`, and a vector in `tests/vectors/agreement.json` that shows it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import tessera
+import toolrepair
+import turnsafe
+
+from turnfold.checks import scan
+from turnfold.model.scan import ScanOptions
+from turnfold.transcript import Transcript
+
+Messages = Sequence[Mapping[str, Any]]
+
+_SHORT = {"openai.chat": "openai", "anthropic.messages": "anthropic"}
+FORMATS = tuple(_SHORT)
+"""The formats that all three read."""
+
+_PAIRING = {"orphan_result", "unanswered_call", "duplicate_result", "duplicate_call_id"}
+
+
+@dataclass(frozen=True)
+class Validator:
+    """One validator: the finding codes of turnfold that it has rules for, and what it finds in messages."""
+
+    name: str
+    knows: frozenset[str]
+    finds: Callable[[list[Any], str], list[str]]
+
+
+def _turnsafe(messages: list[Any], provider: str) -> list[str]:
+    found = turnsafe.validate(messages, provider=provider).violations
+    return [violation.code for violation in found if violation.severity == "error"]
+
+
+def _tool_call_repair(messages: list[Any], provider: str) -> list[str]:
+    return [violation.code for violation in toolrepair.validate(messages, format=provider)]
+
+
+def _tessera(messages: list[Any], provider: str) -> list[str]:
+    return [finding.defect.value for finding in tessera.inspect(messages, adapter=provider).findings]
+
+
+VALIDATORS = (
+    Validator(
+        "turnsafe",
+        frozenset(
+            _PAIRING | {"misplaced_result", "result_not_first", "blank_text", "empty_content", "leading_system"},
+        ),
+        _turnsafe,
+    ),
+    Validator(
+        "tool-call-repair",
+        frozenset(_PAIRING | {"misplaced_result", "result_not_first", "empty_content"}),
+        _tool_call_repair,
+    ),
+    Validator("tessera-transcript", frozenset(_PAIRING | {"call_without_id", "result_without_id"}), _tessera),
+)
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One verdict that differs: what the validator found, what turnfold found of the rules that it knows."""
+
+    validator: str
+    theirs: tuple[str, ...]
+    ours: tuple[str, ...]
+    explained: str | None
+    """The name of the difference that explains it, if one does."""
+
+
+def disagreements(transcript: Transcript) -> Iterator[Disagreement]:
+    """Compare the verdicts on a transcript of `FORMATS`, as one that nothing follows: no call is awaited."""
+    provider = _SHORT[transcript.format]
+    messages: list[Any] = list(transcript.messages)
+    findings = scan(transcript, ScanOptions(closed=True)).findings
+    # To the others a second result is an error whatever the receiver.
+    codes = {f.code for f in findings if f.severity == "error" or f.code in _PAIRING}
+    for validator in VALIDATORS:
+        theirs = tuple(sorted(set(validator.finds(messages, provider))))
+        ours = tuple(sorted(codes & validator.knows))
+        if bool(theirs) != bool(ours):
+            names = (
+                name for name, applies in EXPLAINED.items() if applies(validator.name, transcript.format, messages)
+            )
+            yield Disagreement(validator.name, theirs, ours, next(names, None))
+
+
+def _joins_neighbours(validator: str, wire_format: str, messages: Messages) -> bool:
+    roles = [message.get("role") for message in messages]
+    same = any(a == b for a, b in pairwise(roles))
+    return validator == "tool-call-repair" and wire_format == "anthropic.messages" and same
+
+
+def _reuses_ids(validator: str, wire_format: str, messages: Messages) -> bool:
+    del validator
+    ids = Counter(
+        call.get("id") for message in messages for call in message.get("tool_calls") or () if isinstance(call, Mapping)
+    )
+    return wire_format == "openai.chat" and any(count > 1 for count in ids.values())
+
+
+EXPLAINED: dict[str, Callable[[str, str, Messages], bool]] = {
+    "neighbours of one role are one message": _joins_neighbours,
+    "ids may come again once the call is answered": _reuses_ids,
+}
+"""Differences that are meant, by name: whether one can explain a verdict of this validator on these messages."""
