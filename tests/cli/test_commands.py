@@ -21,7 +21,7 @@ def file(tmp_path, clean):
 def test_count_record(run, file):
     (record,) = run("count", file, "--json").records
     tokens = record["tokens"]
-    assert list(record) == ["path", "index", "format", "messages", "tokens", "encoding"]
+    assert list(record) == ["path", "index", "id", "format", "messages", "tokens", "encoding"]
     assert (record["format"], record["messages"], record["encoding"]) == ("openai.chat", 6, "o200k_base")
     assert list(tokens) == ["n", "lo", "hi", "source"]
     assert 0 < tokens["lo"] <= tokens["n"] <= tokens["hi"]
@@ -56,7 +56,7 @@ def test_scan_record_of_a_clean_one(run, file):
     ran = run("scan", file, "--json")
     assert ran.status == 0
     (record,) = ran.records
-    assert list(record) == ["path", "index", "format", "ok", "pairs", "pending", "findings"]
+    assert list(record) == ["path", "index", "id", "format", "ok", "pairs", "pending", "findings"]
     assert (record["ok"], record["pairs"], record["pending"]) == (True, 1, [])
 
 

@@ -35,6 +35,7 @@ def test_one_file(run, tmp_path, long):
     assert list(record) == [
         "path",
         "index",
+        "id",
         "format",
         "status",
         "reason",

@@ -109,6 +109,23 @@ def test_a_distribution_adds_a_container_and_a_broken_one_hides_nothing(tmp_path
     drive(tmp_path)
 
 
+def test_the_command_line_takes_its_logs_like_any_other(tmp_path):
+    log, out = tmp_path / "talk.jsonl", tmp_path / "out" / "talk.jsonl"
+    shown = drive(
+        tmp_path,
+        f"count {log} --json",
+        f"scan {log} --json",
+        f"split {log} --json --container parrot",
+        f"compact {log} -o {out.parent} --limit-tokens 800 --keep-messages 2 --json",
+        f"count {out} --json",
+    )
+    records = [json.loads(line) for line in shown.splitlines()]
+    assert [record["id"] for record in records] == ["parrot"] * 5
+    assert records[3]["status"] == "compacted"
+    assert records[4]["tokens"]["n"] == records[3]["tokens"]["after"] < records[0]["tokens"]["n"]
+    assert out.read_text().endswith('{"note": "no message"}\n')
+
+
 def test_a_name_is_taken_once():
     sharegpt = named("sharegpt")
     with pytest.raises(ArgumentError, match="already"):

@@ -13,7 +13,7 @@ from turnfold.cli.display import Column, Table, number, place, write_record
 from turnfold.cli.faults import FOUND, OK, Fault, UsageError, complain
 from turnfold.cli.inputs import InputFile, find_inputs
 from turnfold.cli.outputs import make_room, out_is_file, plan_targets
-from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths
+from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
 from turnfold.cli.split import whole_number
 from turnfold.model.policy import Policy
 from turnfold.presets import token_threshold
@@ -21,7 +21,8 @@ from turnfold.presets import token_threshold
 SUMMARY = "compact each transcript, offline, and write it to OUT"
 USAGE = """\
 turnfold compact PATH... -o OUT [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
-                        [--encoding NAME | --model NAME] [--format NAME] [--json]"""
+                        [--encoding NAME | --model NAME] [--format NAME | --container NAME]
+                        [--json]"""
 DETAILS = f"""\
 Old messages are replaced by one summary that is made by rule; nothing is sent anywhere. The result is scanned and
 counted again before it is written. A transcript that is under the limit, or cannot be made smaller and valid, is
@@ -31,7 +32,8 @@ OUT is a folder that mirrors the names and sub-folders of the input; for one inp
 kind (.json, .jsonl, with or without .gz), and - writes to stdout (records then go to stderr). Each file is written
 beside its place and moved into it when it is whole. The input is never overwritten, by whatever name OUT reaches it.
 A transcript that cannot be read is reported and left out: its file is not written, its line in a .jsonl file stays
-blank so that line numbers agree.
+blank so that line numbers agree. A log is written in its own form, each compaction recorded the way its tool does it; a
+transcript that this form cannot hold stays as it was (not_writable).
 
 {INPUTS_HELP}
 
@@ -76,7 +78,7 @@ def policy_of(options: argparse.Namespace) -> Policy:
 
 def run(options: argparse.Namespace) -> int:
     """Compact; returns the exit status."""
-    instructions = Instructions(policy_of(options), options.encoding, options.model, options.format)
+    instructions = Instructions(policy_of(options), options.encoding, options.model, wanted_of(options))
     files, faults = inputs_of(options.paths, options.output)
     targets = plan_targets(files, options.output, options.paths)
     make_room(targets)
@@ -115,7 +117,7 @@ def _printer(options: argparse.Namespace) -> Callable[[CompactRecord, Fault | No
             if options.json:
                 complain(msgspec.json.encode(record).decode())
             elif fault is None:
-                complain(f"turnfold: {place(record.path, record.index)}: {record.status}, {_change(record)}")
+                complain(f"turnfold: {place(record.path, record.index, record.id)}: {record.status}, {_change(record)}")
         elif options.json:
             write_record(record)
         elif fault is None:
@@ -147,7 +149,7 @@ def row_of(record: CompactRecord) -> tuple[str, ...]:
     """Return a record as a row of that table."""
     messages, tokens = record.messages, record.tokens
     return (
-        place(record.path, record.index),
+        place(record.path, record.index, record.id),
         record.format or "",
         "" if messages is None else f"{number(messages.before)} -> {number(messages.after)}",
         "" if tokens is None else f"{number(tokens.before)} -> {number(tokens.after)}",

@@ -9,10 +9,12 @@ import msgspec
 
 from turnfold.checks import scan
 from turnfold.cli.faults import Fault, fault_of_error, fault_of_os_error
-from turnfold.cli.inputs import Document, read_file
+from turnfold.cli.inputs import ANY, Document, Wanted, read_file
 from turnfold.cli.outputs import AtomicFile, Target
+from turnfold.cli.reading import transcripts_of
 from turnfold.compactor import compact_sync
-from turnfold.errors import ArgumentError, TurnfoldError, UnknownWindowError
+from turnfold.containers import Log, read_log
+from turnfold.errors import ArgumentError, NotWritableError, TurnfoldError, UnknownWindowError
 from turnfold.model.counts import CountSource, TokenCount
 from turnfold.model.plan import Skip
 from turnfold.model.policy import Policy
@@ -53,13 +55,15 @@ class PrefixShared(msgspec.Struct, frozen=True):
 class CompactRecord(msgspec.Struct, frozen=True):
     """One line of `turnfold compact --json`.
 
-    `status` is compacted, skipped (written unchanged; `reason` says why) or failed (not written; `reason` is the
-    error's code). `output` is the file that the transcript is in when the command ends, null where it failed.
+    `status` is compacted, skipped (written unchanged; `reason` says why: a skip reason, or `not_writable` for what its
+    log cannot hold) or failed (not written; `reason` is the error's code). `output` is the file that the transcript is
+    in when the command ends, null where it failed. `id` names a transcript of a log, and is null for any other.
     `findings` counts what a scan of the output finds. Fields that a failed transcript has no value for are null.
     """
 
     path: str
     index: int | None
+    id: str | None
     format: str | None
     status: Literal["compacted", "skipped", "failed"]
     reason: str | None
@@ -80,7 +84,7 @@ class Instructions(msgspec.Struct, frozen=True):
     policy: Policy
     encoding: str | None = None
     model: str | None = None
-    format: str | None = None
+    wanted: Wanted = ANY
 
 
 _WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
@@ -95,7 +99,7 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
     JSON lines; a file in which all fail is not written.
     """
     written = failed = False
-    items = read_file(target.file)
+    items = read_file(target.file, instructions.wanted)
     first = next(items, None)
     layout = first.layout if isinstance(first, Document) else "json"
     target = target.named_for(layout)
@@ -109,11 +113,11 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
                 if item.blank and item.layout == "jsonl":
                     out.write(item.data + item.ending)
                     continue
-                record, fault, body = _compact(item, target, instructions)
+                outcomes, body = _compact(item, target, instructions)
                 written, failed = written or body is not None, failed or body is None
-                if body is not None or item.layout == "jsonl":
+                if body is not None or (item.layout == "jsonl" and not item.is_log):
                     out.write((body or b"") + item.ending)
-                yield record, fault
+                yield from outcomes
             if written or not failed:
                 out.write(b"")
                 out.commit()
@@ -129,6 +133,7 @@ def failed_record(fault: Fault) -> CompactRecord:
     return CompactRecord(
         path=fault.path,
         index=fault.index,
+        id=None,
         format=None,
         status="failed",
         reason=fault.code,
@@ -139,15 +144,59 @@ def failed_record(fault: Fault) -> CompactRecord:
     )
 
 
-def _compact(
-    document: Document, target: Target, instructions: Instructions
-) -> tuple[CompactRecord, Fault | None, bytes | None]:
-    """Return the record, and the bytes to write: the input's own for a skipped transcript, None for a failed one."""
-    started = perf_counter()
+def _compact(document: Document, target: Target, instructions: Instructions) -> tuple[list[Outcome], bytes | None]:
+    """Return the records, and the bytes to write: None where every transcript failed."""
     try:
-        transcript = Transcript.from_json(document.data, format=instructions.format)
+        if document.is_log:
+            return _compact_log(
+                document, read_log(document.data, container=instructions.wanted.container), target, instructions
+            )
+        transcript = Transcript.from_json(document.data, format=instructions.wanted.format)
     except TurnfoldError as error:
-        return _failed(document, error)
+        return [_failed(document, error)], None
+    record, fault, result = _compact_transcript(document, transcript, target, instructions)
+    if fault is not None:
+        return [(record, fault)], None
+    return [(record, None)], document.data if result is None else result.body
+
+
+def _compact_log(
+    document: Document, log: Log, target: Target, instructions: Instructions
+) -> tuple[list[Outcome], bytes | None]:
+    """Compact each transcript of a log. One that fails, or that the log cannot hold, stays in it as it was."""
+    outcomes: dict[str, Outcome] = {}
+    results: dict[str, CompactionResult] = {}
+    documents = {named.id or "": (named, transcript) for named, transcript in transcripts_of(document, log)}
+    for identifier, (named, transcript) in documents.items():
+        record, fault, result = _compact_transcript(named, transcript, target, instructions)
+        outcomes[identifier] = record, fault
+        if result is not None:
+            results[identifier] = result
+    try:
+        body = log.write(results)
+    except NotWritableError:
+        held: dict[str, CompactionResult] = {}
+        for identifier, result in results.items():
+            try:
+                log.write({**held, identifier: result})
+            except NotWritableError as error:
+                named, transcript = documents[identifier]
+                unchanged = _unchanged(
+                    named, transcript, target, reason=error.code, text=error.text, before=result.before
+                )
+                outcomes[identifier] = unchanged, None
+            else:
+                held[identifier] = result
+        body = log.write(held)
+    failed = outcomes and all(fault is not None for _, fault in outcomes.values())
+    return list(outcomes.values()), None if failed else body
+
+
+def _compact_transcript(
+    document: Document, transcript: Transcript, target: Target, instructions: Instructions
+) -> tuple[CompactRecord, Fault | None, CompactionResult | None]:
+    """Return the record, and the result where there is one."""
+    started = perf_counter()
     try:
         outcome = compact_sync(
             transcript, instructions.policy, encoding=instructions.encoding, model=instructions.model
@@ -155,35 +204,40 @@ def _compact(
     except UnknownWindowError:
         text = f"the policy is a share of the model's window, and that of {transcript.model or 'no model'} is not known"
         fault = Fault(document.file.shown, document.index, UnknownWindowError.code, text, _WINDOW_ADVICE)
-        return failed_record(fault), fault, None
+        return msgspec.structs.replace(failed_record(fault), id=document.id), fault, None
     except ArgumentError:
         raise
     except TurnfoldError as error:
-        return _failed(document, error)
+        return *_failed(document, error), None
     if isinstance(outcome, Skip):
-        record = _skipped(document, transcript, target, outcome)
-        body = document.data
+        record = _unchanged(
+            document, transcript, target, reason=outcome.reason, text=outcome.text, before=outcome.before
+        )
     else:
         record = _compacted(document, transcript, target, outcome)
-        body = outcome.body
-    return msgspec.structs.replace(record, seconds=round(perf_counter() - started, 6)), None, body
+    record = msgspec.structs.replace(record, seconds=round(perf_counter() - started, 6))
+    return record, None, None if isinstance(outcome, Skip) else outcome
 
 
-def _failed(document: Document, error: TurnfoldError) -> tuple[CompactRecord, Fault, None]:
-    fault = fault_of_error(document.file.shown, document.index, error, document.data)
-    return failed_record(fault), fault, None
+def _failed(document: Document, error: TurnfoldError) -> tuple[CompactRecord, Fault]:
+    whole_log = document.is_log and document.id is None
+    fault = fault_of_error(document.file.shown, None if whole_log else document.index, error, document.data)
+    return msgspec.structs.replace(failed_record(fault), id=document.id), fault
 
 
-def _skipped(document: Document, transcript: Transcript, target: Target, skip: Skip) -> CompactRecord:
+def _unchanged(
+    document: Document, transcript: Transcript, target: Target, *, reason: str, text: str, before: TokenCount
+) -> CompactRecord:
     return CompactRecord(
         path=document.file.shown,
         index=document.index,
+        id=document.id,
         format=transcript.format,
         status="skipped",
-        reason=skip.reason,
-        text=skip.text,
+        reason=reason,
+        text=text,
         messages=BeforeAfter(len(transcript), len(transcript)),
-        tokens=_tokens(skip.before, skip.before),
+        tokens=_tokens(before, before),
         output=target.shown,
         findings=len(scan(transcript).findings),
     )
@@ -194,6 +248,7 @@ def _compacted(document: Document, transcript: Transcript, target: Target, resul
     return CompactRecord(
         path=document.file.shown,
         index=document.index,
+        id=document.id,
         format=transcript.format,
         status="compacted",
         reason=None,

@@ -7,12 +7,13 @@ import msgspec
 from turnfold.cli.display import Column, Table, number, place, write_record, write_text
 from turnfold.cli.faults import OK, UNREADABLE, FaultLog
 from turnfold.cli.inputs import Document
-from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_transcripts
+from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_transcripts, wanted_of
 from turnfold.model.counts import TokenCount
 from turnfold.transcript import Transcript
 
 SUMMARY = "count the tokens of each transcript"
-USAGE = "turnfold count PATH... [--encoding NAME | --model NAME] [--by-message] [--format NAME] [--json]"
+USAGE = """\
+turnfold count PATH... [--encoding NAME | --model NAME] [--by-message] [--format NAME | --container NAME] [--json]"""
 DETAILS = f"""\
 Counts the whole request: text, tool calls and results, system text, tool definitions and what the provider wraps
 around them. `n` is the best single number and `lo` <= `n` <= `hi`; `source` is exact only where the model's own
@@ -37,6 +38,7 @@ class CountRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
     path: str
     index: int
+    id: str | None
     format: str
     messages: int
     tokens: TokenCount
@@ -55,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     """Count; returns the exit status."""
     faults = FaultLog()
     table = _table()
-    for document, transcript in read_transcripts(options.paths, options.format, faults):
+    for document, transcript in read_transcripts(options.paths, wanted_of(options), faults):
         record = _record(document, transcript, options)
         if options.json:
             write_record(record)
@@ -69,6 +71,7 @@ def _record(document: Document, transcript: Transcript, options: argparse.Namesp
     return CountRecord(
         path=document.file.shown,
         index=document.index,
+        id=document.id,
         format=transcript.format,
         messages=len(transcript),
         tokens=transcript.tokens(encoding=options.encoding, model=options.model),
@@ -107,7 +110,7 @@ def _print(table: Table, record: CountRecord) -> None:
     tokens = record.tokens
     table.row(
         (
-            place(record.path, record.index),
+            place(record.path, record.index, record.id),
             record.format,
             number(record.messages),
             number(tokens.n),

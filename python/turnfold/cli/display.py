@@ -75,8 +75,10 @@ class Table:
         Console(soft_wrap=True, highlight=False).print(Text(line, style=style))
 
 
-def place(path: str, index: int | None) -> str:
-    """Return a transcript's place: the path, and the index where the file may hold more than one."""
+def place(path: str, index: int | None, identifier: str | None = None) -> str:
+    """Return a transcript's place: the path, and its id or index where the file may hold more than one."""
+    if identifier is not None:
+        return f"{path}#{identifier}"
     alone = index is None or (index == 0 and path != "-" and ".jsonl" not in path)
     return path if alone else f"{path}[{index}]"
 

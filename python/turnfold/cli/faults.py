@@ -21,6 +21,9 @@ _ADVICE = {
     "not_a_transcript": "give a request body with a `messages` list, or an array of messages",
     "unknown_format": "name the wire format with --format",
     "invalid_message": "repair or drop this message",
+    "unknown_container": "name the kind of log with --container",
+    "invalid_log": "name the kind that it is with --container",
+    "broken_plugin": "mend or remove that distribution",
 }
 _LIST_ADVICE = "this is a list of transcripts: write each on a line of its own into a .jsonl file"
 

@@ -6,15 +6,18 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path, PurePath
-from typing import Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import msgspec
 
+from turnfold import containers
 from turnfold.cli.faults import Fault, fault_of_os_error
 
 SUFFIXES = (".json", ".jsonl", ".gz")
 BLANK = b" \t\r\n"
+_HEAD_LINES: Final = 64
 _GZIP_MAGIC = b"\x1f\x8b"
 
 Layout = Literal["json", "jsonl"]
@@ -38,10 +41,21 @@ class InputFile(msgspec.Struct, frozen=True):
     relative: PurePath
 
 
+class Wanted(msgspec.Struct, frozen=True):
+    """What the command line says of all inputs: the wire format of bodies, or the container that all are logs of."""
+
+    format: str | None = None
+    container: str | None = None
+
+
+ANY: Final = Wanted()
+
+
 class Document(msgspec.Struct, frozen=True):
     """The bytes of one transcript: a whole file, or one line without its line feed. Blank lines come with no data.
 
-    `index` is 0 for a whole file and the line's number, counted from 0, for JSON lines.
+    `index` is 0 for a whole file and the line's number, counted from 0, for JSON lines. A log is a whole file that
+    holds several: with `id`, the one of them that has it, and `index` is its number in the log.
     """
 
     file: InputFile
@@ -49,6 +63,8 @@ class Document(msgspec.Struct, frozen=True):
     data: bytes
     ending: bytes
     layout: Layout
+    is_log: bool = False
+    id: str | None = None
 
     @property
     def blank(self) -> bool:
@@ -106,21 +122,21 @@ def show(path: str) -> str:
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def read_documents(files: Iterable[InputFile | Fault]) -> Iterator[Document | Fault]:
-    """All transcripts of all files, in order, in the memory of one transcript."""
+def read_documents(files: Iterable[InputFile | Fault], wanted: Wanted = ANY) -> Iterator[Document | Fault]:
+    """All transcripts of all files, in order, in the memory of one transcript; a log comes as one document."""
     for file in files:
         if isinstance(file, Fault):
             yield file
         else:
-            yield from read_file(file)
+            yield from read_file(file, wanted)
 
 
-def read_file(file: InputFile) -> Iterator[Document | Fault]:
+def read_file(file: InputFile, wanted: Wanted = ANY) -> Iterator[Document | Fault]:
     """Read the transcripts of one file; blank lines come too. A read error ends the file with a fault."""
     index = 0
     try:
         with _open(file) as stream:
-            for document in _split(file, stream):
+            for document in _split(file, stream, wanted):
                 index = document.index + 1
                 yield document
     except EOFError:
@@ -154,21 +170,30 @@ def named_layout(name: str) -> Layout | None:
     return "json" if stem.endswith(".json") else None
 
 
-def _split(file: InputFile, stream: ByteStream) -> Iterator[Document]:
+def _split(file: InputFile, stream: ByteStream, wanted: Wanted) -> Iterator[Document]:
     layout = named_layout(file.path.name) if file.path is not None else None
-    if layout == "json":
-        yield Document(file, 0, stream.read(), b"", "json")
-        return
     lines = iter(stream)
+    head: list[bytes] = []
     if layout is None:
-        head: list[bytes] = []
-        if not _looks_like_lines(lines, head):
-            yield Document(file, 0, b"".join(head) + stream.read(), b"", "json")
-            return
-        yield from _lines(file, head, 0)
-        yield from _lines(file, lines, len(head))
+        layout = "jsonl" if _looks_like_lines(lines, head) else "json"
+    if layout == "json":
+        data = b"".join(head) + stream.read()
+        yield Document(file, 0, data, b"", "json", is_log=_is_log(data, wanted))
         return
-    yield from _lines(file, lines, 0)
+    head += islice(lines, _HEAD_LINES - len(head))
+    start = b"".join(head)
+    if _is_log(start, wanted):
+        yield Document(file, 0, start + stream.read(), b"", "jsonl", is_log=True)
+        return
+    yield from _lines(file, head, 0)
+    yield from _lines(file, lines, len(head))
+
+
+def _is_log(start: bytes, wanted: Wanted) -> bool:
+    """Whether a container knows the file by its start, or the command line says so. A mere hint leaves it a body."""
+    if wanted.container is not None or wanted.format is not None:
+        return wanted.container is not None
+    return any(mark.strength != "hint" for _, mark in containers.marks(containers.Document(start)))
 
 
 def _lines(file: InputFile, lines: Iterable[bytes], start: int) -> Iterator[Document]:

@@ -11,12 +11,12 @@ from turnfold.checks import compare_prefix
 from turnfold.cli.display import amount, place, write_record, write_text
 from turnfold.cli.faults import OK, UNREADABLE, Fault, FaultLog, UsageError
 from turnfold.cli.inputs import Document, InputFile, find_inputs
-from turnfold.cli.reading import INPUTS_HELP, add_common, read_files
+from turnfold.cli.reading import INPUTS_HELP, add_common, read_files, wanted_of
 from turnfold.model.prefix import Difference, PrefixReport
 from turnfold.transcript import Transcript
 
 SUMMARY = "compare two requests as a prompt cache does"
-USAGE = "turnfold prefix A B [--format NAME] [--json]"
+USAGE = "turnfold prefix A B [--format NAME | --container NAME] [--json]"
 DETAILS = f"""\
 Compares request B with the earlier request A from the start, in the order in which the provider renders them (tools,
 system, messages), and says how much is the same to the byte and where the first difference is. Where A and B hold
@@ -33,6 +33,7 @@ class PlaceRecord(msgspec.Struct, frozen=True):
 
     path: str
     index: int
+    id: str | None
 
 
 class PrefixRecord(msgspec.Struct, frozen=True):
@@ -60,8 +61,9 @@ def run(options: argparse.Namespace) -> int:
     if options.before == "-" and options.after == "-":
         raise UsageError("only one of A and B can be stdin")
     faults = FaultLog()
+    wanted = wanted_of(options)
     for before, after in _file_pairs(options.before, options.after, faults):
-        pairs = zip_longest(read_files(before, options.format, faults), read_files(after, options.format, faults))
+        pairs = zip_longest(*(read_files(side, wanted, faults) for side in (before, after)))
         for first, second in pairs:
             if first is None or second is None:
                 faults.report(_unmatched(first or second, options))
@@ -116,13 +118,13 @@ def _record(before: Document, after: Document, report: PrefixReport) -> PrefixRe
         first_difference=report.first_difference,
         before_is_prefix=report.before_is_prefix,
         ignoring_cache_markers=report.ignoring_cache_markers,
-        before=PlaceRecord(before.file.shown, before.index),
-        after=PlaceRecord(after.file.shown, after.index),
+        before=PlaceRecord(before.file.shown, before.index, before.id),
+        after=PlaceRecord(after.file.shown, after.index, after.id),
     )
 
 
 def _print(record: PrefixRecord) -> None:
-    before, after = (place(side.path, side.index) for side in (record.before, record.after))
+    before, after = (place(side.path, side.index, side.id) for side in (record.before, record.after))
     write_text(f"{before} -> {after}")
     shared = (amount(record.messages, "message"), amount(record.tokens, "token"), amount(record.bytes, "byte"))
     write_text(f"  shared: {', '.join(shared)}")

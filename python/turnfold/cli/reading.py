@@ -3,8 +3,11 @@
 import argparse
 from collections.abc import Iterable, Iterator
 
+import msgspec
+
 from turnfold.cli.faults import Fault, FaultLog, fault_of_error
-from turnfold.cli.inputs import Document, InputFile, find_inputs, read_documents
+from turnfold.cli.inputs import Document, InputFile, Wanted, find_inputs, read_documents
+from turnfold.containers import Log, read_log
 from turnfold.errors import TurnfoldError
 from turnfold.transcript import Transcript
 
@@ -13,7 +16,8 @@ PATH is a file, a folder (walked for .json, .jsonl and .gz; hidden files are pas
 A .json file holds one transcript: a request body with its messages, or a bare array of messages. A list of
 transcripts is refused: write it as .jsonl, one transcript a line (blank lines are skipped, and a record's index
 is the line's number from 0). A .gz file is unpacked on the way. stdin, and names without a known suffix, are told
-apart by their first two lines."""
+apart by their first two lines. A log that an agent or another tool wrote is known by its records and holds as many
+transcripts as there are in it, each with an id."""
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -23,10 +27,12 @@ def add_paths(parser: argparse.ArgumentParser) -> None:
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """`--format` and `--json`."""
-    parser.add_argument(
+    """`--format`, `--container` and `--json`."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
         "--format", metavar="NAME", help="wire format (openai.chat, anthropic.messages); default: detect"
     )
+    group.add_argument("--container", metavar="NAME", help="kind of log (claude_code, sharegpt, ...); default: detect")
     parser.add_argument("--json", action="store_true", help="one JSON object a transcript on stdout, one a line")
 
 
@@ -39,26 +45,44 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--model", metavar="NAME", help="count as this model does; default: the model in the body")
 
 
-def read_transcripts(
-    paths: Iterable[str], wire_format: str | None, faults: FaultLog
-) -> Iterator[tuple[Document, Transcript]]:
+def read_transcripts(paths: Iterable[str], wanted: Wanted, faults: FaultLog) -> Iterator[tuple[Document, Transcript]]:
     """Every transcript that can be read; each fault is reported in its place."""
-    yield from read_files(find_inputs(tuple(paths)), wire_format, faults)
+    yield from read_files(find_inputs(tuple(paths)), wanted, faults)
 
 
 def read_files(
-    files: Iterable[InputFile | Fault], wire_format: str | None, faults: FaultLog
+    files: Iterable[InputFile | Fault], wanted: Wanted, faults: FaultLog
 ) -> Iterator[tuple[Document, Transcript]]:
     """Every transcript of the files that can be read; each fault is reported in its place."""
-    for item in read_documents(files):
+    for item in read_documents(files, wanted):
         if isinstance(item, Fault):
             faults.report(item)
             continue
         if item.blank and item.layout == "jsonl":
             continue
         try:
-            transcript = Transcript.from_json(item.data, format=wire_format)
+            found = read_document(item, wanted)
         except TurnfoldError as error:
-            faults.report(fault_of_error(item.file.shown, item.index, error, item.data))
+            faults.report(fault_of_error(item.file.shown, None if item.is_log else item.index, error, item.data))
             continue
-        yield item, transcript
+        yield from found
+
+
+def read_document(document: Document, wanted: Wanted) -> list[tuple[Document, Transcript]]:
+    """Return the one transcript of a body, or all of a log. Raises a `TurnfoldError` for what cannot be read."""
+    if document.is_log:
+        return transcripts_of(document, read_log(document.data, container=wanted.container))
+    return [(document, Transcript.from_json(document.data, format=wanted.format))]
+
+
+def transcripts_of(document: Document, log: Log) -> list[tuple[Document, Transcript]]:
+    """Return each transcript of a log, with the document that names it."""
+    return [
+        (msgspec.structs.replace(document, index=index, id=logged.id), logged.transcript)
+        for index, logged in enumerate(log.transcripts)
+    ]
+
+
+def wanted_of(options: argparse.Namespace) -> Wanted:
+    """Return what the options say of the inputs."""
+    return Wanted(options.format, options.container)

@@ -8,11 +8,11 @@ from turnfold.checks import scan
 from turnfold.cli.display import Column, Table, number, place, write_record, write_text
 from turnfold.cli.faults import FOUND, OK, UNREADABLE, FaultLog
 from turnfold.cli.inputs import Document
-from turnfold.cli.reading import INPUTS_HELP, add_paths, read_transcripts
+from turnfold.cli.reading import INPUTS_HELP, add_paths, read_transcripts, wanted_of
 from turnfold.model.findings import CallPlace, Finding, IntegrityReport
 
 SUMMARY = "check each transcript against its provider's rules"
-USAGE = "turnfold scan PATH... [--format NAME] [--json]"
+USAGE = "turnfold scan PATH... [--format NAME | --container NAME] [--json]"
 DETAILS = f"""\
 Pairs every tool call with its result and checks the rules of the transcript's wire format. A finding has a stable
 code, the provider rule behind it, its place, and what a provider would answer. Errors are refused by the provider;
@@ -29,6 +29,7 @@ class ScanRecord(msgspec.Struct, frozen=True):
 
     path: str
     index: int
+    id: str | None
     format: str
     ok: bool
     pairs: int
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
     faults = FaultLog()
     all_ok = True
     table = _table()
-    for document, transcript in read_transcripts(options.paths, options.format, faults):
+    for document, transcript in read_transcripts(options.paths, wanted_of(options), faults):
         report = scan(transcript)
         all_ok = all_ok and report.ok
         record = _record(document, transcript.format, report)
@@ -63,6 +64,7 @@ def _record(document: Document, wire_format: str, report: IntegrityReport) -> Sc
     return ScanRecord(
         path=document.file.shown,
         index=document.index,
+        id=document.id,
         format=wire_format,
         ok=report.ok,
         pairs=len(report.pairs),
@@ -90,7 +92,7 @@ def _print(table: Table, record: ScanRecord) -> None:
     severities = [finding.severity for finding in record.findings]
     table.row(
         (
-            place(record.path, record.index),
+            place(record.path, record.index, record.id),
             record.format,
             "yes" if record.ok else "no",
             number(record.pairs),

@@ -7,13 +7,14 @@ import msgspec
 from turnfold.checks import find_split, split_points
 from turnfold.cli.display import amount, place, write_record, write_text
 from turnfold.cli.faults import FOUND, OK, UNREADABLE, FaultLog, UsageError
-from turnfold.cli.reading import INPUTS_HELP, add_paths, read_transcripts
+from turnfold.cli.reading import INPUTS_HELP, add_paths, read_transcripts, wanted_of
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns
 from turnfold.transcript import Transcript
 
 SUMMARY = "list the legal cuts of each transcript and choose one"
 USAGE = """\
-turnfold split PATH... [--keep-messages K | --keep-turns T | --keep-tokens N | --at I] [--format NAME] [--json]"""
+turnfold split PATH... [--keep-messages K | --keep-turns T | --keep-tokens N | --at I]
+                      [--format NAME | --container NAME] [--json]"""
 DETAILS = f"""\
 A cut at I puts messages before I into the part to summarise and keeps I and all after it. It is legal when no tool
 call is parted from its result and nothing that belongs together is torn. With one of the four options a cut is
@@ -39,6 +40,7 @@ class SplitRecord(msgspec.Struct, frozen=True):
 
     path: str
     index: int
+    id: str | None
     format: str
     messages: int
     splits: tuple[int, ...]
@@ -71,12 +73,13 @@ def run(options: argparse.Namespace) -> int:
     faults = FaultLog()
     keep = _keep(options)
     missing = False
-    for document, transcript in read_transcripts(options.paths, options.format, faults):
+    for document, transcript in read_transcripts(options.paths, wanted_of(options), faults):
         chosen = _choose(transcript, keep, options.at, f"{document.file.shown}[{document.index}]")
         missing = missing or (chosen is None and (keep is not None or options.at is not None))
         record = SplitRecord(
             path=document.file.shown,
             index=document.index,
+            id=document.id,
             format=transcript.format,
             messages=len(transcript),
             splits=tuple(split_points(transcript)),
@@ -115,7 +118,7 @@ def _choose(transcript: Transcript, keep: Keep | None, at: int | None, shown: st
 
 
 def _print(record: SplitRecord) -> None:
-    write_text(f"{place(record.path, record.index)}  {record.format}, {amount(record.messages, 'message')}")
+    write_text(f"{place(record.path, record.index, record.id)}  {record.format}, {amount(record.messages, 'message')}")
     write_text(f"  legal cuts: {_ranges(record.splits) or 'none'}")
     if record.chosen is not None:
         chosen = record.chosen

@@ -99,7 +99,7 @@ class ClaudeCode(Records):
         thread = next(thread for thread in _threads(document.records) if thread.id == change.logged.id)
         chain = _chain(thread)
         if any(entry.path != _OWN for entry in chain):
-            raise NotWritableError(f"{thread.id} stands in `progress` records only: write its file")
+            raise NotWritableError(f"{thread.id} is in `progress` records only: this is not its log")
         kept = {index for origins in change.logged.origins[hole.stop :] for index in origins}
         last = [entry for entry in chain if entry.record.index in gone][-1]
         boundary, summary = _compaction(last, change, hole.text)
@@ -112,7 +112,7 @@ class ClaudeCode(Records):
 
 
 def _threads(records: Sequence[Record]) -> list[_Thread]:
-    """Sort the records into threads. A record without a parent that is there continues its session, unless it says so."""
+    """Sort the records into threads. One whose parent is not there continues its session."""
     threads: list[_Thread] = []
     known: dict[str, _Entry] = {}
     repeats: dict[object, _Entry] = {}

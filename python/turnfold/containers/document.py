@@ -1,6 +1,7 @@
 """The bytes of one log: as lines, as one JSON value, as records. Each is read on first use, once."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +16,8 @@ Path = Sequence[str | int]
 """Keys and indexes from a value to one inside it."""
 
 _BLANK: Final = b" \t\r\n\xef\xbb\xbf"
+_INTEGER_DIGITS: Final = 4_300
+"""Python refuses to parse longer integers."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -98,12 +101,12 @@ class Document:
         if self._json is None:
             return ()
         items = at(self.value, path)
+        if not isinstance(items, list):
+            return ()
         spans = self._json.items(list(path))
         return tuple(
             Record(index, start, stop, item if isinstance(item, dict) else None)
-            for index, ((start, stop), item) in enumerate(
-                zip(spans, items if isinstance(items, list) else (), strict=True)
-            )
+            for index, ((start, stop), item) in enumerate(zip(spans, items, strict=True))
         )
 
     def _part(self, path: tuple[str | int, ...], index: int) -> tuple[int, "Document"] | None:
@@ -154,9 +157,19 @@ def decode(text: bytes) -> object:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return json.loads(text.removeprefix(_BYTE_ORDER_MARK))
+        return json.loads(text.removeprefix(_BYTE_ORDER_MARK), parse_int=_integer, parse_float=_float)
     except (ValueError, RecursionError):
         return None
+
+
+def _integer(digits: str) -> int | str:
+    """Return what Python can hold; a longer number stays text, so that nothing of it is lost."""
+    return int(digits) if len(digits) <= _INTEGER_DIGITS else digits
+
+
+def _float(digits: str) -> float | str:
+    number = float(digits)
+    return number if math.isfinite(number) else digits
 
 
 def encode(value: object) -> bytes:

@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.document import Document
 from turnfold.containers.protocol import Container, Mark, Strength
 from turnfold.containers.sharegpt import SHAREGPT
 from turnfold.errors import ArgumentError, BrokenPluginError, UnknownContainerError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP: Final = "turnfold.containers"
 """The entry point group: an entry's name is the container's, its object fulfils `Container`."""
@@ -89,13 +91,16 @@ def _plain(name: str) -> str:
 
 
 @cache
-def _plugins() -> tuple[EntryPoint, ...]:
+def _plugins() -> "tuple[EntryPoint, ...]":
+    # Slow to load, and to look through what is installed: only who reads a log waits for it.
+    from importlib.metadata import entry_points
+
     own: Iterable[EntryPoint] = entry_points(group=GROUP)
     return tuple(sorted(own, key=lambda point: point.name))
 
 
 @cache
-def _usable(point: EntryPoint) -> Container | None:
+def _usable(point: "EntryPoint") -> Container | None:
     try:
         return _load(point)
     except BrokenPluginError:
@@ -103,7 +108,7 @@ def _usable(point: EntryPoint) -> Container | None:
 
 
 @cache
-def _load(point: EntryPoint) -> Container:
+def _load(point: "EntryPoint") -> Container:
     try:
         container = point.load()
     except Exception as error:
@@ -119,5 +124,5 @@ def _load(point: EntryPoint) -> Container:
     return loaded
 
 
-def _origin(point: EntryPoint) -> str:
+def _origin(point: "EntryPoint") -> str:
     return f"The distribution {point.dist.name}" if point.dist is not None else "A distribution"

@@ -1,0 +1,115 @@
+"""Logs of agents on the command line: detected, read, cut and compacted like bodies, each transcript by its id."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+SAMPLES = Path(__file__).parents[1] / "containers" / "samples"
+SESSION = SAMPLES / "claude_code.jsonl"
+DATA_SET = SAMPLES / "sharegpt.json"
+
+
+@pytest.fixture
+def ids() -> list[str]:
+    return ["5e551011-0000-4000-8000-00000000000a", "a1b2c3d"]
+
+
+@pytest.mark.parametrize("command", ["count", "scan", "split"])
+def test_each_transcript_of_a_log_is_a_record_with_its_id(run, command, ids):
+    ran = run(command, SESSION, "--json")
+    assert (ran.status, ran.err) == (0, "")
+    assert [(r["path"], r["index"], r["id"]) for r in ran.records] == [(str(SESSION), k, i) for k, i in enumerate(ids)]
+    assert {r["format"] for r in ran.records} == {"anthropic.messages"}
+
+
+def test_people_see_the_id(run, ids):
+    out = run("split", SESSION).out
+    assert f"{SESSION}#{ids[1]}  anthropic.messages, 4 messages" in out
+
+
+def test_stdin_and_gzip_and_odd_names_are_logs_too(run, tmp_path, ids):
+    data = SESSION.read_bytes()
+    packed = tmp_path / "session.jsonl.gz"
+    packed.write_bytes(gzip.compress(data))
+    (tmp_path / "session.log").write_bytes(data)
+    for ran in (
+        run("count", "-", "--json", stdin=data),
+        run("count", packed, "--json"),
+        run("count", tmp_path / "session.log", "--json"),
+    ):
+        assert [r["id"] for r in ran.records] == ids
+
+
+def test_a_named_container_must_fit(run):
+    ran = run("count", DATA_SET, "--container", "claude_code")
+    assert ran.status == 2
+    assert "no log of kind claude_code" in ran.err
+    assert ran.err.count("\n") == 1
+    ran = run("count", DATA_SET, "--container", "nothing")
+    assert (ran.status, ran.err.count("\n")) == (2, 1)
+    assert "there are claude_code, " in ran.err
+    assert run("count", DATA_SET, "--container", "sharegpt").status == 0
+
+
+def test_a_format_or_a_container_but_not_both(run):
+    ran = run("count", DATA_SET, "--container", "sharegpt", "--format", "openai.chat")
+    assert (ran.status, ran.out) == (2, "")
+
+
+def test_a_named_format_says_that_it_is_a_body(run):
+    ran = run("count", DATA_SET, "--format", "openai.chat")
+    assert ran.status == 2
+
+
+def test_bodies_stay_bodies(run, tmp_path, clean):
+    lines = tmp_path / "bodies.jsonl"
+    lines.write_bytes(clean + b"\n\n" + clean + b"\n")
+    ran = run("count", lines, "--json")
+    assert [(r["index"], r["id"]) for r in ran.records] == [(0, None), (2, None)]
+
+
+def test_a_log_is_compacted_in_its_own_form(run, tmp_path, ids):
+    out = tmp_path / "out.jsonl"
+    ran = run("compact", SESSION, "-o", out, "--limit-tokens", 900, "--keep-messages", 2, "--json")
+    assert (ran.status, ran.err) == (0, "")
+    assert [(r["id"], r["status"], r["reason"]) for r in ran.records] == [
+        (ids[0], "compacted", None),
+        (ids[1], "skipped", "under_trigger"),
+    ]
+    written = out.read_bytes()
+    assert written.count(b"isCompactSummary") == 1
+    assert all(line in written for line in SESSION.read_bytes().split(b"\n")[:30])
+    again = run("count", out, "--json").records
+    assert [r["id"] for r in again] == ids
+    assert again[0]["tokens"]["n"] == ran.records[0]["tokens"]["after"]
+
+
+def test_a_log_without_anything_to_compact_is_written_as_it_is(run, tmp_path):
+    out = tmp_path / "out.jsonl"
+    assert run("compact", SESSION, "-o", out, "--limit-tokens", 90_000).status == 0
+    assert out.read_bytes() == SESSION.read_bytes()
+
+
+def test_a_log_goes_to_stdout_under_its_kind_of_name(run, tmp_path):
+    ran = run("compact", "-", "-o", tmp_path, "--limit-tokens", 90_000, stdin=DATA_SET.read_bytes())
+    assert ran.status == 0
+    assert (tmp_path / "stdin.json").read_bytes() == DATA_SET.read_bytes()
+
+
+def test_what_a_log_cannot_hold_stays_in_it(run, tmp_path):
+    """A sub-agent that stands in `progress` records only has its log elsewhere."""
+    lines = [json.loads(line) for line in SESSION.read_text(encoding="utf-8").split("\n")[1:4]]
+    for k in range(9):
+        message = {"role": ("user", "assistant")[k % 2], "content": f"Part {k}. " + "The tide table says more. " * 40}
+        said = {"type": message["role"], "message": message, "uuid": f"q{k}"}
+        embedded = {"type": "agent_progress", "agentId": "feed5", "message": said}
+        lines.append({"type": "progress", "data": embedded, "uuid": f"p{k}", "parentUuid": "u1", "sessionId": "x"})
+    log = tmp_path / "in.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran = run("compact", log, "-o", tmp_path / "out.jsonl", "--limit-tokens", 1500, "--keep-messages", 2, "--json")
+    assert ran.status == 0
+    assert [(r["id"], r["reason"]) for r in ran.records][1:] == [("feed5", "not_writable")]
+    assert "`progress` records only" in ran.records[1]["text"]
+    assert (tmp_path / "out.jsonl").read_bytes() == log.read_bytes()
