@@ -22,13 +22,15 @@ class Conversation:
     """Where one array of elements stands: `path` from the document, or from the line's value.
 
     `id` is the log's own id of it, None where it has none. `head` are fields of a request that the view has beside its
-    messages (model, tools), `system` is an instruction that stands outside the array.
+    messages (model, tools), `system` is an instruction that stands outside the array. `around` is what a projection
+    looks up beside the array.
     """
 
     path: tuple[str | int, ...]
     id: str | None = None
     head: Mapping[str, object] = field(default_factory=dict)
     system: str | None = None
+    around: Mapping[str, object] = field(default_factory=dict)
 
 
 class Listed(ABC):
@@ -55,6 +57,16 @@ class Listed(ABC):
         Without an override, elements are wire messages and the view is made of their own bytes.
         """
         chat.messages.append(ViewMessage(raw, (record.index,), ((record.index, ()),)))
+
+    def project_all(self, chat: ChatView, elements: Sequence[Record], data: bytes, conversation: Conversation) -> None:
+        """Add what all elements of one array say; for projections that look at more than one element."""
+        for record in elements:
+            if record.value is not None:
+                self.project(chat, record.value, record, data[record.start : record.stop])
+
+    def kind(self, element: Mapping[str, object] | None) -> str:
+        """Return what an element is called when it holds no message."""
+        return "element without a message"
 
     def spell(self, elements: Sequence[Record], role: str, text: str) -> object:
         """Return the element of a summary. `elements` are those of the array, for what they are spelled like."""
@@ -105,12 +117,10 @@ class Listed(ABC):
         chat = ChatView()
         if conversation.system is not None:
             chat.text("system", conversation.system)
-        for record in document.items_at(conversation.path):
-            before = len(chat.messages)
-            if record.value is not None:
-                self.project(chat, record.value, record, document.data[record.start : record.stop])
-            if len(chat.messages) == before:
-                unread["element without a message"] += 1
+        elements = document.items_at(conversation.path)
+        self.project_all(chat, elements, document.data, conversation)
+        used = {index for message in chat.messages for index in message.origins}
+        unread.update(self.kind(element.value) for element in elements if element.index not in used)
         place = _place(line, conversation.path)
         path = (*line, *conversation.path)
         try:
@@ -136,12 +146,19 @@ class Listed(ABC):
 
     def _edits(self, document: Document, path: tuple[str | int, ...], change: Change) -> Iterator[Edit]:
         elements = document.items_at(path)
+        if change.holes:
+            yield from self.summarise(elements, change)
+        for place, value in shortened(change):
+            yield edit_value(document, elements[place[0]], place, value)
+
+    def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
+        """Return the edits that record the change's summaries in the array of `elements`.
+
+        Without an override, what is replaced goes, and an element from `spell` takes its place.
+        """
         removed, summaries = placed(change)
         new = [(index, encode(self.spell(elements, role, text))) for index, role, text in summaries]
-        yield from edit_items([(e.start, e.stop) for e in elements], removed, new)
-        for place, value in shortened(change):
-            element = elements[place[0]]
-            yield edit_value(document, element, place, value)
+        return edit_items([(element.start, element.stop) for element in elements], removed, new)
 
 
 def placed(change: Change) -> tuple[AbstractSet[int], list[tuple[int, str, str]]]:

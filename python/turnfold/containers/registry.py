@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.document import Document
+from turnfold.containers.openhands_v0 import OPENHANDS_V0
+from turnfold.containers.openhands_v1 import OPENHANDS_V1
 from turnfold.containers.protocol import Container, Mark, Strength
 from turnfold.containers.sharegpt import SHAREGPT
 from turnfold.errors import ArgumentError, BrokenPluginError, UnknownContainerError
@@ -18,6 +20,8 @@ GROUP: Final = "turnfold.containers"
 
 BUILT_IN: Final[tuple[Container, ...]] = (
     CLAUDE_CODE,
+    OPENHANDS_V0,
+    OPENHANDS_V1,
     SHAREGPT,
 )
 """One a file of this room."""
