@@ -90,6 +90,17 @@ class Transcript:
         known = {min(block_index, sys.maxsize): text for block_index, text in texts.items()}
         return self.kernel.rewrite(self._index(message_index), list(known.items()))
 
+    def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
+        """Return the JSON of one message without some of its blocks; every other byte stays.
+
+        A field that loses its last item goes as a whole. None where no block is left, or only reasoning and blank
+        text: the message must go. O(bytes of the message).
+        """
+        gone = sorted({min(block_index, sys.maxsize) for block_index in block_indexes})
+        if gone and gone[0] < 0:
+            raise ArgumentError(f"There is no block {gone[0]}")
+        return self.kernel.without_blocks(self._index(message_index), gone)
+
     def text_message(self, role: str, text: str) -> bytes:
         """Return the JSON of a new message in this transcript's format, in `role` or the nearest it allows."""
         return self.kernel.text_message(role, text)

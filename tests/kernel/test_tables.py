@@ -133,6 +133,17 @@ def test_rewrite(case: dict[str, Any]) -> None:
         assert transcript.rewrite(case["message"], dict(texts)).decode() == case["expect"]["json"]
 
 
+@each("splice", "remove")
+def test_remove(case: dict[str, Any]) -> None:
+    transcript = Transcript.from_json(case["body"].encode(), format=case["format"])
+    known = len(transcript) > 0
+    remove = transcript.without_blocks if known else transcript.kernel.without_blocks
+    if case["expect"] == {"json": None}:
+        assert remove(case["message"], case["blocks"]) is None
+    else:
+        assert outcome(lambda: remove(case["message"], case["blocks"])) == case["expect"]
+
+
 @each("splice", "fingerprint")
 def test_fingerprint(case: dict[str, Any]) -> None:
     assert Transcript.from_json(case["body"].encode(), format=case["format"]).fingerprint == case["hex"]

@@ -1,12 +1,17 @@
 //! New transcripts from the parts of one: kept messages leave as their own bytes.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::errors::ReadError;
-use crate::json;
-use crate::transcript::{Segment, Source, SourceBytes, Span, Transcript};
+use crate::json::{self, Document};
+use crate::transcript::{Block, BlockKind, Place, Segment, Source, SourceBytes, Transcript};
+
+pub(crate) mod edits;
+
+use edits::Edits;
 
 /// One part of a splice.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,21 +58,31 @@ impl From<ReadError> for SpliceError {
 /// `Argument` for a range that ends before it starts, past the end, or before an earlier one; `Read` for inserted
 /// bytes that are no message.
 pub fn splice(transcript: &Transcript, parts: &[Part]) -> Result<Transcript, SpliceError> {
+    let mut kept_end = 0;
+    for (position, part) in parts.iter().enumerate() {
+        if let Part::Keep(range) = part {
+            if range.start > range.end || range.end > transcript.len() || range.start < kept_end {
+                return Err(SpliceError::Argument(format!(
+                    "part {position} keeps messages {}..{}, but the parts before it end at {kept_end} and there are {} messages",
+                    range.start,
+                    range.end,
+                    transcript.len()
+                )));
+            }
+            kept_end = range.end;
+        }
+    }
+    assemble(transcript, parts)
+}
+
+/// [`splice`] without its order: ranges may stand anywhere and name a message twice. They end within the transcript.
+pub(crate) fn assemble(transcript: &Transcript, parts: &[Part]) -> Result<Transcript, SpliceError> {
     let mut segments = Vec::new();
     let mut kept = 0..0;
     let mut index = 0;
-    for (position, part) in parts.iter().enumerate() {
+    for part in parts {
         match part {
             Part::Keep(range) => {
-                if range.start > range.end || range.end > transcript.len() || range.start < kept.end {
-                    return Err(SpliceError::Argument(format!(
-                        "part {position} keeps messages {}..{}, but the parts before it end at {} and there are {} messages",
-                        range.start,
-                        range.end,
-                        kept.end,
-                        transcript.len()
-                    )));
-                }
                 index += range.len();
                 if range.start == kept.end {
                     kept.end = range.end;
@@ -133,7 +148,8 @@ pub fn rewrite_blocks(
         SpliceError::Argument(format!("there is no message {message}; there are {}", transcript.len()))
     })?;
     let blocks: Vec<_> = view.blocks().collect();
-    let mut edits: Vec<(Span, &str)> = Vec::with_capacity(texts.len());
+    let start = view.row.span.start as usize;
+    let mut edits = Edits::default();
     for (index, text) in texts {
         let block = blocks.get(*index).ok_or_else(|| {
             SpliceError::Argument(format!(
@@ -147,34 +163,81 @@ pub fn rewrite_blocks(
                 block.path(transcript.list_field())
             ))
         })?;
-        edits.push((body, text));
+        let body = edits::range(body);
+        edits.replace(body.start - start..body.end - start, json::escape(text));
     }
-    edits.sort_by_key(|(span, _)| (span.start, span.end));
-    let source = view.segment.source.bytes();
-    let mut out = Vec::with_capacity(view.row.span.len());
-    let mut at = view.row.span.start;
-    for (span, text) in edits {
-        if span.start < at || span.end > view.row.span.end {
-            return Err(SpliceError::Argument(format!(
-                "two replacements meet in message {message}"
-            )));
-        }
-        out.extend_from_slice(
-            Span {
-                start: at,
-                end: span.start,
-            }
-            .of(source),
-        );
-        out.extend_from_slice(&json::escape(text));
-        at = span.end;
+    edits
+        .apply(view.bytes())
+        .ok_or_else(|| SpliceError::Argument(format!("two replacements meet in message {message}")))
+}
+
+/// The bytes of one message without the given blocks: items of lists go with their comma, a field goes as a whole when
+/// it was one block or loses its last item, and every other byte stays. `None` where nothing would be left that counts
+/// as content (no block, or only reasoning and blank text): the message must go. O(bytes of the message).
+///
+/// A block that shares its place in the message with another (two readings of one item) takes it along.
+///
+/// # Errors
+/// `Argument` when there is no such message or block.
+pub fn remove_blocks(
+    transcript: &Transcript,
+    message: usize,
+    blocks: &[usize],
+) -> Result<Option<Vec<u8>>, SpliceError> {
+    let view = transcript.message(message).ok_or_else(|| {
+        SpliceError::Argument(format!("there is no message {message}; there are {}", transcript.len()))
+    })?;
+    let rows: Vec<_> = view.blocks().map(|block| block.row).collect();
+    let mut gone: HashSet<Place> = HashSet::with_capacity(blocks.len());
+    for &index in blocks {
+        let row = rows.get(index).ok_or_else(|| {
+            SpliceError::Argument(format!("message {message} has no block {index}; it has {}", rows.len()))
+        })?;
+        gone.insert(row.place);
     }
-    out.extend_from_slice(
-        Span {
-            start: at,
-            end: view.row.span.end,
+    if gone.is_empty() {
+        return Ok(Some(view.bytes().to_vec()));
+    }
+    let stays = |row: &Block| !gone.contains(&row.place) && !is_hollow(row);
+    if gone.contains(&Place::Message) || !rows.iter().any(|row| stays(row)) {
+        return Ok(None);
+    }
+    let document = Document::parse(view.bytes())?;
+    let root = document.root();
+    let mut edits = Edits::default();
+    let mut fields_gone: HashSet<&str> = HashSet::new();
+    let mut thinned: HashSet<&str> = HashSet::new();
+    for place in &gone {
+        match *place {
+            Place::Message => {}
+            Place::Field(field) => drop(fields_gone.insert(field)),
+            Place::Item(field, _) => drop(thinned.insert(field)),
         }
-        .of(source),
-    );
-    Ok(out)
+    }
+    for field in thinned.difference(&fields_gone.clone()).copied() {
+        let Some(list) = root.get(field) else { continue };
+        let items = edits::items(list);
+        let is_gone = |k: usize| gone.contains(&Place::Item(field, k as u32));
+        if (0..items.len()).all(is_gone) {
+            fields_gone.insert(field);
+        } else {
+            edits.take_out(&items, is_gone);
+        }
+    }
+    let names: Vec<_> = root.fields().map(|(key, _)| key.key()).collect();
+    // Of equal keys the last counts: without it an earlier one would.
+    edits.take_out(&edits::fields(root), |k| {
+        names
+            .get(k)
+            .is_some_and(|name| fields_gone.iter().any(|field| field.as_bytes() == &**name))
+    });
+    edits
+        .apply(view.bytes())
+        .map(Some)
+        .ok_or_else(|| SpliceError::Argument(format!("two blocks of message {message} lie in each other")))
+}
+
+/// Whether a block alone is no content: reasoning, or blank text.
+fn is_hollow(row: &Block) -> bool {
+    row.kind == BlockKind::Reasoning || (row.kind == BlockKind::Text && row.blank)
 }

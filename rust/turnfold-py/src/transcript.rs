@@ -86,6 +86,18 @@ impl Transcript {
         Ok(PyBytes::new(py, &message))
     }
 
+    fn without_blocks<'py>(
+        &self,
+        py: Python<'py>,
+        message_index: usize,
+        block_indexes: Vec<usize>,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let message = detached(py, || {
+            Ok(splice::remove_blocks(&self.0, message_index, &block_indexes)?)
+        })?;
+        Ok(message.map(|bytes| PyBytes::new(py, &bytes)))
+    }
+
     fn text_message<'py>(
         &self,
         py: Python<'py>,

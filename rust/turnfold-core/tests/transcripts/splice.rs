@@ -6,9 +6,9 @@ use std::sync::Arc;
 use crate::bodies::{body, message, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use turnfold_core::Transcript;
 use turnfold_core::fingerprint::fingerprint;
-use turnfold_core::splice::{Part, SpliceError, rewrite_blocks, splice};
+use turnfold_core::splice::{Part, SpliceError, remove_blocks, rewrite_blocks, splice};
+use turnfold_core::{BlockKind, Transcript};
 use turnfold_tokens::Encoding;
 
 fn table() -> Value {
@@ -64,6 +64,22 @@ fn the_table_of_rewrites() {
             number(&case["message"]),
             &texts.collect::<Vec<_>>(),
         ));
+        assert_eq!(got, case["expect"], "{}", case["name"]);
+    }
+}
+
+#[test]
+fn the_table_of_removals() {
+    let number = |v: &Value| usize::try_from(v.as_u64().unwrap()).unwrap();
+    for case in table()["remove"].as_array().unwrap() {
+        let body = case["body"].as_str().unwrap().as_bytes().to_vec();
+        let transcript = read(body, case["format"].as_str().unwrap());
+        let blocks: Vec<usize> = case["blocks"].as_array().unwrap().iter().map(number).collect();
+        let got = match remove_blocks(&transcript, number(&case["message"]), &blocks) {
+            Ok(None) => json!({"json": null}),
+            Ok(Some(bytes)) => outcome(Ok(bytes)),
+            Err(error) => outcome(Err(error)),
+        };
         assert_eq!(got, case["expect"], "{}", case["name"]);
     }
 }
@@ -212,6 +228,29 @@ proptest! {
                 prop_assert!(got.ends_with(&own[end..]));
                 let middle = &got[start..got.len() - (own.len() - end)];
                 prop_assert_eq!(serde_json::from_slice::<String>(middle).unwrap(), text.clone());
+            }
+        }
+    }
+
+    /// What a message without some blocks reads as: the other blocks, byte for byte and in their order.
+    #[test]
+    fn a_removal_leaves_the_other_blocks(body in body(), gone in prop::collection::vec(any::<bool>(), 8)) {
+        let transcript = body.read();
+        for message in transcript.messages() {
+            let is_gone = |k: usize| gone[k % gone.len()];
+            let out: Vec<usize> = (0..message.blocks().len()).filter(|&k| is_gone(k)).collect();
+            let left: Vec<_> = message.blocks().filter(|b| !is_gone(b.index)).collect();
+            let got = remove_blocks(&transcript, message.index, &out).unwrap();
+            let holds = |b: &turnfold_core::BlockView<'_>| !(b.kind() == BlockKind::Text && b.row.blank);
+            prop_assert_eq!(got.is_none(), !out.is_empty() && !left.iter().any(holds));
+            if let Some(bytes) = got {
+                let mut list = b"[".to_vec();
+                list.extend_from_slice(&bytes);
+                list.push(b']');
+                let fresh = read(list, body.format);
+                let spelled = |b: turnfold_core::BlockView<'_>| String::from_utf8(b.bytes().to_vec()).unwrap();
+                let same: Vec<_> = fresh.message(0).unwrap().blocks().map(spelled).collect();
+                prop_assert_eq!(same, left.into_iter().map(spelled).collect::<Vec<_>>());
             }
         }
     }
