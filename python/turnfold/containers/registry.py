@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.document import Document
+from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
 from turnfold.containers.openhands_v1 import OPENHANDS_V1
 from turnfold.containers.protocol import Container, Mark, Strength
 from turnfold.containers.sharegpt import SHAREGPT
+from turnfold.containers.swe_agent import SWE_AGENT
+from turnfold.containers.tau2 import TAU2
+from turnfold.containers.tau_bench import TAU_BENCH
 from turnfold.errors import ArgumentError, BrokenPluginError, UnknownContainerError
 
 if TYPE_CHECKING:
@@ -23,6 +27,10 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     OPENHANDS_V0,
     OPENHANDS_V1,
     SHAREGPT,
+    TAU2,
+    TAU_BENCH,
+    SWE_AGENT,
+    MINI_SWE_AGENT,
 )
 """One a file of this room."""
 
