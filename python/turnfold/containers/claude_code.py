@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, Record, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit
-from turnfold.containers.listed import edit_value, placed
+from turnfold.containers.listed import edit_value, only_summary, placed
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place
 from turnfold.containers.records import Records, edit_records
 from turnfold.containers.view import ViewMessage, view
@@ -90,11 +90,7 @@ class ClaudeCode(Records):
 
     def summarise(self, document: Document, change: Change) -> Iterable[Edit]:
         """Put a boundary and the summary before the first record that stays, and link that to them."""
-        hole = change.holes[0]
-        if len(change.holes) > 1 or hole.start > 0 or hole.role != "user":
-            raise NotWritableError(
-                "Claude Code keeps nothing before its summary, which is the user's: use a policy with one such summary"
-            )
+        hole = only_summary(change, "Claude Code")
         gone, _ = placed(change)
         thread = next(thread for thread in _threads(document.records) if thread.id == change.logged.id)
         chain = _chain(thread)

@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, Record, encode
 from turnfold.containers.edits import Edit, apply_edits, edit_items
-from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place, Reading
+from turnfold.containers.protocol import Change, Hole, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.view import ChatView, ViewMessage, view
 from turnfold.errors import InvalidLogError, NotWritableError, ReadError
 
@@ -85,9 +85,11 @@ class Listed(ABC):
             return self._read_lines(document)
         found = list(self.conversations(document.value))
         if not found:
-            raise InvalidLogError(
-                f"This is no log of kind {self.name}: no array of messages stands where it has them", 0, ""
-            )
+            if self.mark(document.value) is None:
+                raise InvalidLogError(
+                    f"This is no log of kind {self.name}: no array of messages stands where it has them", 0, ""
+                )
+            return Reading((), {"document without messages": 1})
         unread: Counter[str] = Counter()
         read = [self._read(document, conversation, (), unread) for conversation in found]
         return Reading(_unique(read), dict(unread))
@@ -107,7 +109,7 @@ class Listed(ABC):
             if not found:
                 unread["line without messages"] += 1
             read += [self._read(inner, conversation, (line.index,), unread) for conversation in found]
-        if not read:
+        if not read and self.recognise(document) is None:
             raise InvalidLogError(f"This is no log of kind {self.name}: no line has an array of messages", 0, "")
         return Reading(_unique(read), dict(unread), tuple(odd))
 
@@ -179,6 +181,19 @@ def placed(change: Change) -> tuple[AbstractSet[int], list[tuple[int, str, str]]
             raise NotWritableError("What the summary replaces does not stand among the records of this log")
         summaries.append((min(own), hole.role, hole.text))
     return gone, summaries
+
+
+def only_summary(change: Change, tool: str) -> Hole:
+    """Return the one summary of a change, for a tool that keeps nothing before it and reads it as the user's.
+
+    Raises `NotWritableError` for any other.
+    """
+    hole = change.holes[0]
+    if len(change.holes) > 1 or hole.start > 0 or hole.role != "user":
+        raise NotWritableError(
+            f"{tool} keeps nothing before its summary, which is the user's: use a policy with one such summary"
+        )
+    return hole
 
 
 def shortened(change: Change) -> Iterator[tuple[Place, bytes]]:

@@ -116,7 +116,7 @@ def _change(logged: LoggedTranscript, result: Applied) -> Change:
                 texts = dict(_result_texts(result.transcript, at, blocks))
                 shortened[start] = (result.transcript.message_json(at), texts)
                 at += 1
-    return Change(logged, tuple(holes), shortened, result.before.n, result.after.n)
+    return Change(logged, result.transcript, tuple(holes), shortened, result.before.n, result.after.n)
 
 
 def _result_texts(transcript: Transcript, message: int, changed: tuple[int, ...]) -> Iterator[tuple[int, str]]:

@@ -65,13 +65,14 @@ class Hole:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A compaction, as a container writes it.
+    """A compaction, as a container writes it: `result` is what the written log has to read as.
 
     `shortened` has, a message that stays with some results cut, the whole new message as JSON of the view's format, and
     the new texts by the number of the result in its message. Tokens are those of the view, most likely count.
     """
 
     logged: LoggedTranscript
+    result: Transcript
     holes: tuple[Hole, ...]
     shortened: Mapping[int, tuple[bytes, Mapping[int, str]]]
     before_tokens: int

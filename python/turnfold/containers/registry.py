@@ -5,10 +5,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.claude_code import CLAUDE_CODE
+from turnfold.containers.cline import CLINE
 from turnfold.containers.document import Document
+from turnfold.containers.gemini_cli import GEMINI_CLI
 from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
 from turnfold.containers.openhands_v1 import OPENHANDS_V1
+from turnfold.containers.pi import PI
 from turnfold.containers.protocol import Container, Mark, Strength
 from turnfold.containers.sharegpt import SHAREGPT
 from turnfold.containers.swe_agent import SWE_AGENT
@@ -24,13 +27,16 @@ GROUP: Final = "turnfold.containers"
 
 BUILT_IN: Final[tuple[Container, ...]] = (
     CLAUDE_CODE,
+    CLINE,
+    GEMINI_CLI,
+    MINI_SWE_AGENT,
     OPENHANDS_V0,
     OPENHANDS_V1,
+    PI,
     SHAREGPT,
+    SWE_AGENT,
     TAU2,
     TAU_BENCH,
-    SWE_AGENT,
-    MINI_SWE_AGENT,
 )
 """One a file of this room."""
 

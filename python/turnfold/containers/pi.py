@@ -1,0 +1,227 @@
+"""Session logs of pi."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Final
+
+from turnfold.containers.document import Document, Record, encode, list_of, object_of, text_of
+from turnfold.containers.edits import Edit
+from turnfold.containers.listed import only_summary
+from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place
+from turnfold.containers.records import Records, edit_records
+from turnfold.containers.view import ViewMessage, view
+
+_NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:pi")
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """One message of the view: role, blocks, its record, and whether it is a tool result."""
+
+    role: str
+    blocks: list[object]
+    record: int
+    place: Place | None = None
+    is_result: bool = False
+
+
+class Pi(Records):
+    """JSON lines: a `session`, then entries `{"type": "message", "message": {"role", "content", ...}}`.
+
+    The view is `anthropic.messages`: `toolCall` is a `tool_use`, a `toolResult` a `tool_result` (those that follow each
+    other are one message, as the tool sends them), `thinking` with its signature the same, `bashExecution` what the
+    user ran. With `id` and `parentId` the entries are a tree, and the view is the path to the last one; what lies
+    beside it or before a compaction is `superseded message`. Answers that were aborted or failed are never sent again:
+    `aborted message`. The tool's own words around a summary are not in the log, and not in the view.
+
+    A compaction is one `compaction` entry at the end, with the first entry that stays: by id, or by number in logs
+    without ids. All other lines stay as they are.
+    """
+
+    name: ClassVar[str] = "pi"
+    title: ClassVar[str] = "pi session logs: JSON lines that start with a `session`."
+
+    def mark(self, record: Mapping[str, object]) -> Mark | None:
+        """See the session, or one of the tool's own entries."""
+        kind = text_of(record, "type")
+        if kind == "session" and "timestamp" in record and "cwd" in record and text_of(record, "id") is not None:
+            return Mark("proof", "a record of type session has id, timestamp and cwd")
+        if kind == "message" and text_of(record, "message", "role") in {"toolResult", "bashExecution"}:
+            return Mark("usual", "a message has a role of pi's")
+        if kind == "compaction" and ("firstKeptEntryId" in record or "firstKeptEntryIndex" in record):
+            return Mark("usual", "a compaction says the first entry that stays")
+        return None
+
+    def kind(self, record: Mapping[str, object]) -> str:
+        """Return the entry's type; for a message, why it is not in the transcript."""
+        if text_of(record, "type") == "message":
+            return "aborted message" if _is_aborted(object_of(record, "message")) else "superseded message"
+        return super().kind(record)
+
+    def transcripts(self, records: Sequence[Record], data: bytes) -> Iterator[LoggedTranscript]:
+        """Read the one session of the log. O(bytes)."""
+        path = _seen(_path(records))
+        messages = list(_messages(said for record in path if (said := _said(record)) is not None))
+        if messages:
+            session = next((r.value for r in records if text_of(r.value, "type") == "session"), {})
+            models = (text_of(r.value, "message", "model") or text_of(r.value, "modelId") for r in reversed(path))
+            model = next((m for m in models if m), text_of(session, "modelId"))
+            yield view(text_of(session, "id") or "session", "anthropic.messages", messages, {"model": model})
+
+    def summarise(self, document: Document, change: Change) -> Iterable[Edit]:
+        """Put a compaction behind the last line."""
+        hole = only_summary(change, "pi")
+        path = _path(document.records)
+        kept = change.logged.origins[hole.stop][0] if hole.stop < len(change.logged.origins) else None
+        last = object_of(path[-1].value)
+        entry: dict[str, object] = {"type": "compaction"}
+        # In logs without ids, the tool counts the lines that it can read.
+        readable = [record.index for record in document.records if record.value is not None]
+        if text_of(last, "id") is None:
+            first: object = readable.index(kept) if kept is not None else len(readable)
+            key = "firstKeptEntryIndex"
+        else:
+            identity = f"{last['id']}:{hole.text}".encode("utf-8", "surrogatepass").hex()
+            entry["id"] = uuid.uuid5(_NAMESPACE, identity).hex[:8]
+            entry["parentId"] = last["id"]
+            first = object_of(document.records[kept].value)["id"] if kept is not None else entry["id"]
+            key = "firstKeptEntryId"
+        entry |= {"timestamp": last.get("timestamp"), "summary": hole.text, key: first}
+        entry["tokensBefore"] = change.before_tokens
+        return edit_records(document, set(), [(len(document.records), encode(entry))])
+
+
+def _path(records: Sequence[Record]) -> list[Record]:
+    """Return the entries from the root to the last one: all of them, in logs without ids."""
+    entries = [r for r in records if r.value is not None and text_of(r.value, "type") != "session"]
+    if not entries or text_of(entries[-1].value, "id") is None:
+        return entries
+    known = {text_of(entry.value, "id"): entry for entry in entries}
+    path: list[Record] = []
+    at: Record | None = entries[-1]
+    while at is not None and known.pop(text_of(at.value, "id"), None) is not None:
+        path.append(at)
+        at = known.get(text_of(at.value, "parentId"))
+    return path[::-1]
+
+
+def _seen(path: list[Record]) -> list[Record]:
+    """Return what the model sees of a path: the last compaction, what it keeps, and what follows."""
+    found = [k for k, record in enumerate(path) if text_of(record.value, "type") == "compaction"]
+    if not found:
+        return path
+    at = found[-1]
+    value = object_of(path[at].value)
+    first = text_of(value, "firstKeptEntryId")
+    number = value.get("firstKeptEntryIndex")
+    if text_of(value, "id") is not None:
+        kept = next((k for k in range(at) if text_of(path[k].value, "id") == first), at)
+    else:
+        # The session is entry 0, and nothing is kept from there.
+        kept = number - 1 if isinstance(number, int) and 0 < number <= at else at
+    earlier = [record for record in path[kept:at] if text_of(record.value, "type") != "compaction"]
+    return [path[at], *earlier, *path[at + 1 :]]
+
+
+def _is_aborted(message: Mapping[str, object]) -> bool:
+    return text_of(message, "stopReason") in {"aborted", "error"}
+
+
+def _said(record: Record) -> _Said | None:
+    value = object_of(record.value)
+    kind = text_of(value, "type")
+    if kind in {"compaction", "branch_summary"}:
+        summary = text_of(value, "summary")
+        return None if not summary else _Said("user", [_text(summary)], record.index)
+    if kind == "custom_message":
+        return _spoken("user", value, record.index)
+    if kind != "message":
+        return None
+    message = object_of(value, "message")
+    role = text_of(message, "role")
+    if role == "bashExecution":
+        if message.get("excludeFromContext") is True:
+            return None
+        ran = f"Ran `{text_of(message, 'command') or ''}`\n```\n{text_of(message, 'output') or ''}\n```"
+        return _Said("user", [_text(ran)], record.index)
+    if role == "toolResult":
+        return _result(message, record.index)
+    if role == "assistant":
+        return None if _is_aborted(message) else _spoken("assistant", message, record.index)
+    return _spoken("user", message, record.index) if role in {"user", "custom", "hookMessage"} else None
+
+
+def _result(message: Mapping[str, object], index: int) -> _Said:
+    content = message.get("content")
+    place: Place | None = (index, ("message", "content"))
+    if isinstance(content, list) and len(content) == 1 and text_of(content[0], "type") == "text":
+        # The tool reads a list there.
+        place = (index, ("message", "content", 0, "text"))
+    elif not isinstance(content, str):
+        place = None
+    result = {
+        "type": "tool_result",
+        "tool_use_id": message.get("toolCallId"),
+        "content": content if isinstance(content, str) else [_block(block) for block in list_of(content)],
+        "is_error": message.get("isError") is True,
+    }
+    return _Said("user", [result], index, place, is_result=True)
+
+
+def _spoken(role: str, message: Mapping[str, object], index: int) -> _Said | None:
+    content = message.get("content")
+    blocks = [_text(content)] if isinstance(content, str) else [_block(block) for block in list_of(content)]
+    return _Said(role, blocks, index) if blocks else None
+
+
+def _text(text: str) -> object:
+    return {"type": "text", "text": text}
+
+
+def _block(block: object) -> object:
+    """Spell a block as `anthropic.messages` does; what is not known stays as it is."""
+    value = object_of(block)
+    match text_of(value, "type"):
+        case "toolCall":
+            call = {"type": "tool_use", "id": value.get("id"), "name": value.get("name")}
+            return {**call, "input": value.get("arguments", {})}
+        case "thinking" if value.get("redacted") is True:
+            return {"type": "redacted_thinking", "data": text_of(value, "thinkingSignature") or ""}
+        case "thinking":
+            signature = text_of(value, "thinkingSignature") or ""
+            return {"type": "thinking", "thinking": text_of(value, "thinking") or "", "signature": signature}
+        case "image" if "data" in value:
+            source = {"type": "base64", "media_type": value.get("mimeType"), "data": value.get("data")}
+            return {"type": "image", "source": source}
+        case "text":
+            return _text(text_of(value, "text") or "")
+        case _:
+            return block
+
+
+def _messages(said: Iterable[_Said]) -> Iterator[ViewMessage]:
+    """Join the results that follow each other."""
+    results: list[_Said] = []
+    for one in said:
+        if one.is_result:
+            results.append(one)
+            continue
+        if results:
+            yield _message(results)
+            results = []
+        yield _message([one])
+    if results:
+        yield _message(results)
+
+
+def _message(parts: Sequence[_Said]) -> ViewMessage:
+    content = [block for part in parts for block in part.blocks]
+    return ViewMessage(
+        encode({"role": parts[0].role, "content": content}),
+        tuple(part.record for part in parts),
+        tuple(part.place for part in parts if part.is_result),
+    )
+
+
+PI: Final = Pi()
