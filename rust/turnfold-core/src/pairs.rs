@@ -2,9 +2,14 @@
 //!
 //! A result pairs with the nearest earlier message that has an open call of its id; inside that message the first open
 //! call goes first. So ids that a client reuses later in the transcript pair by position, not through one dictionary.
+//!
+//! Where ids are optional (`Rules::names_pair`), calls and results without one pair by the tool's name in the same way,
+//! a run of joined messages counting as one. There a result and a call of one name also pair if only one of them has an
+//! id, as long as the result stands where results of that call belong.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use crate::findings::Severity;
@@ -72,6 +77,56 @@ pub struct PairTable {
     pub duplicate_result_ids: Vec<String>,
     /// Every call whose id an earlier call has.
     pub reuses: Vec<Reuse>,
+    /// Calls and results without an id that are known by name and number, in the order of the transcript.
+    named: Vec<Named>,
+}
+
+/// What a block without an id is known by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Named {
+    at: BlockRef,
+    /// The call itself, or the call that the result answers.
+    call: Option<BlockRef>,
+    /// How many calls of its name stand before that call.
+    number: u32,
+}
+
+impl PairTable {
+    /// The id that a call or result is known by in findings and tables: its own; `<name>#<k>` where calls without ids
+    /// pair by name, k being how many calls of that name stand before the call; `fn:<name>` in a form that never has
+    /// ids. `None` where there is nothing of it. O(log blocks).
+    pub fn call_id(&self, transcript: &Transcript, at: BlockRef) -> Option<String> {
+        let mut id = String::new();
+        self.write_call_id(transcript, at, &mut id).then_some(id)
+    }
+
+    /// Appends to `out` what [`PairTable::call_id`] gives; whether there was anything.
+    pub(crate) fn write_call_id(&self, transcript: &Transcript, at: BlockRef, out: &mut String) -> bool {
+        let Some(block) = block_at(transcript, at) else {
+            return false;
+        };
+        if !block.row.by_name {
+            let Some(id) = block.call_id() else { return false };
+            out.push_str(&id);
+            return true;
+        }
+        let known = self.named.binary_search_by_key(&at, |named| named.at);
+        let known = known.ok().and_then(|k| self.named.get(k));
+        match known.and_then(|named| named.call) {
+            Some(call) if call != at => self.write_call_id(transcript, call, out),
+            _ => {
+                let Some(name) = block.name() else { return false };
+                if known.is_none() {
+                    out.push_str("fn:");
+                }
+                out.push_str(&name);
+                if let Some(named) = known.filter(|named| named.call.is_some()) {
+                    let _ = write!(out, "#{}", named.number);
+                }
+                true
+            }
+        }
+    }
 }
 
 /// What the caller knows about a transcript and the request it is for.
@@ -107,17 +162,10 @@ impl ScanOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key<'a> {
     Id(Cow<'a, str>),
-    /// A call form that has no ids: the tool's name, nearest first.
+    /// A call form that has no ids, or a call without one: the tool's name, nearest first.
     Name(Cow<'a, str>),
-}
-
-impl Key<'_> {
-    fn display(&self) -> String {
-        match self {
-            Self::Id(id) => id.as_ref().to_owned(),
-            Self::Name(name) => format!("fn:{name}"),
-        }
-    }
+    /// A call without an id that the provider ran itself: whichever is nearest.
+    Server,
 }
 
 const NONE: u32 = u32::MAX;
@@ -126,16 +174,48 @@ struct Call {
     at: BlockRef,
     server_side: bool,
     answered: bool,
-    /// Open call of the same id that comes next in the same message.
+    /// Its latest result is one that others may follow.
+    goes_on: bool,
+    /// How many calls of its name stand before it.
+    number: u32,
+}
+
+/// A call's place in the list of one id or name.
+struct Link {
+    call: u32,
+    /// The call that comes next in the same message.
     next: u32,
-    /// First open call of the same id in the nearest earlier message.
+    /// The first call of the nearest earlier message.
     below: u32,
 }
 
-/// The calls of one id: a stack of messages, each a queue of calls, threaded through the call rows.
+/// All calls, with the lists that they are in.
+#[derive(Default)]
+struct Calls {
+    rows: Vec<Call>,
+    links: Vec<Link>,
+}
+
+impl Calls {
+    /// Adds a call that is in no list.
+    fn push(&mut self, at: BlockRef, server_side: bool, number: u32) -> u32 {
+        self.rows.push(Call {
+            at,
+            server_side,
+            answered: false,
+            goes_on: false,
+            number,
+        });
+        self.rows.len() as u32 - 1
+    }
+}
+
+/// The calls of one id or name: a stack of messages, each a queue of calls, threaded through the links.
 struct IdState {
     head: u32,
     tail: u32,
+    /// First message of those that the tail's queue is for.
+    group: usize,
     last_call: u32,
     calls: u32,
     results: u32,
@@ -148,6 +228,7 @@ impl Default for IdState {
         Self {
             head: NONE,
             tail: NONE,
+            group: 0,
             last_call: NONE,
             calls: 0,
             results: 0,
@@ -157,45 +238,54 @@ impl Default for IdState {
 }
 
 impl IdState {
-    fn push(&mut self, rows: &mut Vec<Call>, at: BlockRef, server_side: bool) {
-        let new = rows.len() as u32;
-        let same_message =
-            self.head != NONE && rows.get(self.tail as usize).is_some_and(|c| c.at.message == at.message);
-        let below = if same_message { NONE } else { self.head };
-        rows.push(Call {
-            at,
-            server_side,
-            answered: false,
+    /// Adds a call of the messages that start at `group` and share one queue.
+    fn push(&mut self, all: &mut Calls, call: u32, group: usize) {
+        let new = all.links.len() as u32;
+        let same_queue = self.head != NONE && self.group == group;
+        let below = if same_queue { NONE } else { self.head };
+        all.links.push(Link {
+            call,
             next: NONE,
             below,
         });
-        if same_message {
-            if let Some(tail) = rows.get_mut(self.tail as usize) {
+        if same_queue {
+            if let Some(tail) = all.links.get_mut(self.tail as usize) {
                 tail.next = new;
             }
         } else {
             self.head = new;
         }
         self.tail = new;
-        self.last_call = new;
+        self.group = group;
+        self.last_call = call;
         self.calls += 1;
     }
 
-    fn pop(&mut self, rows: &mut [Call]) -> Option<u32> {
-        let taken = self.head;
-        let (next, below) = {
-            let call = rows.get_mut(taken as usize)?;
-            call.answered = true;
-            (call.next, call.below)
+    /// The open call whose turn it is. Drops those before it, which were answered through another list.
+    fn first_open(&mut self, all: &mut Calls) -> Option<u32> {
+        while let Some(link) = all.links.get(self.head as usize) {
+            let open = all.rows.get(link.call as usize).is_some_and(|call| !call.answered);
+            if open {
+                return Some(link.call);
+            }
+            self.drop_head(all);
+        }
+        None
+    }
+
+    fn drop_head(&mut self, all: &mut Calls) {
+        let Some(&Link { next, below, .. }) = all.links.get(self.head as usize) else {
+            return;
         };
-        if let Some(following) = rows.get_mut(next as usize) {
+        if let Some(following) = all.links.get_mut(next as usize) {
             following.below = below;
             self.head = next;
         } else {
             self.head = below;
             self.tail = below;
+            // The queue below takes no more calls: its messages are past.
+            self.group = usize::MAX;
         }
-        Some(taken)
     }
 }
 
@@ -274,12 +364,18 @@ pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
     let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall).count();
     let mut pass = Pass {
         place,
+        names_pair: transcript.format().rules().names_pair,
         table: PairTable {
             pairs: Vec::with_capacity(calls),
             ..PairTable::default()
         },
         ids: HashMap::with_capacity(calls),
-        rows: Vec::with_capacity(calls),
+        with_ids: HashMap::new(),
+        numbers: HashMap::new(),
+        calls: Calls {
+            rows: Vec::with_capacity(calls),
+            links: Vec::with_capacity(calls),
+        },
         course: Course::default(),
     };
     for message in transcript.messages() {
@@ -293,27 +389,7 @@ pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
             }
         }
     }
-    pass.sort_unanswered(options)
-}
-
-/// The id that a call or result is known by in findings and tables: its own, or `fn:` and the tool's name where its
-/// form has no ids. `None` where there is neither.
-pub fn call_id(transcript: &Transcript, at: BlockRef) -> Option<String> {
-    let block = block_at(transcript, at)?;
-    key_of(&block).map(|key| key.display())
-}
-
-/// Appends to `out` what [`call_id`] gives; whether there was anything.
-pub(crate) fn write_call_id(transcript: &Transcript, at: BlockRef, out: &mut String) -> bool {
-    let Some(block) = block_at(transcript, at) else {
-        return false;
-    };
-    match key_of(&block) {
-        Some(Key::Id(id)) => out.push_str(&id),
-        Some(Key::Name(name)) => out.extend(["fn:", &name]),
-        None => return false,
-    }
-    true
+    pass.sort_unanswered(transcript, options)
 }
 
 /// The block at a position. O(log segments).
@@ -335,44 +411,81 @@ pub(crate) fn lacks_id(block: &BlockView<'_>) -> bool {
 }
 
 fn key_of<'a>(block: &BlockView<'a>) -> Option<Key<'a>> {
-    if block.row.by_name {
-        return block.name().map(Key::Name);
+    if !block.row.by_name {
+        return block.call_id().map(Key::Id);
     }
-    block.call_id().map(Key::Id)
+    if block.row.server_side {
+        return Some(Key::Server);
+    }
+    block.name().map(Key::Name)
 }
 
 struct Pass<'a> {
     place: ResultPlace,
+    names_pair: bool,
     table: PairTable,
     ids: HashMap<Key<'a>, IdState>,
-    rows: Vec<Call>,
+    /// Where names pair: the calls with ids, by name.
+    with_ids: HashMap<Cow<'a, str>, IdState>,
+    /// Where names pair: how many calls of a name there are so far.
+    numbers: HashMap<Cow<'a, str>, u32>,
+    calls: Calls,
     course: Course,
 }
 
 impl<'a> Pass<'a> {
     fn call(&mut self, block: &BlockView<'a>) {
         let at = BlockRef::of(block);
-        let server_side = block.row.server_side;
-        let Some(key) = key_of(block) else {
-            IdState::default().push(&mut self.rows, at, server_side);
-            return;
-        };
-        let named = matches!(key, Key::Name(_));
-        let state = self.ids.entry(key).or_default();
-        let before = self.rows.get(state.last_call as usize).map(|call| call.at);
-        if let (Some(before), false) = (before, named) {
-            self.table.reuses.push(Reuse {
-                before,
-                again: at,
-                while_open: state.head != NONE,
-            });
-            if state.calls == 1 {
-                self.table
-                    .duplicate_call_ids
-                    .extend(block.call_id().map(Cow::into_owned));
+        let name = block.name().filter(|_| self.names_pair);
+        let number = name.map_or(0, |name| {
+            let count = self.numbers.entry(name).or_default();
+            *count += 1;
+            *count - 1
+        });
+        let call = self.calls.push(at, block.row.server_side, number);
+        let Some(key) = key_of(block) else { return };
+        let group = self.group(at.message);
+        match &key {
+            Key::Id(id) => {
+                let state = self.ids.entry(key.clone()).or_default();
+                if let Some(before) = self.calls.rows.get(state.last_call as usize).map(|call| call.at) {
+                    self.table.reuses.push(Reuse {
+                        before,
+                        again: at,
+                        while_open: state.first_open(&mut self.calls).is_some(),
+                    });
+                    if state.calls == 1 {
+                        self.table.duplicate_call_ids.push(id.as_ref().to_owned());
+                    }
+                }
+                if let Some(name) = block.name().filter(|_| self.names_pair && !block.row.server_side) {
+                    self.with_ids
+                        .entry(name)
+                        .or_default()
+                        .push(&mut self.calls, call, group);
+                }
             }
+            Key::Name(_) | Key::Server => self.name(at, Some(call)),
         }
-        state.push(&mut self.rows, at, server_side);
+        self.ids.entry(key).or_default().push(&mut self.calls, call, group);
+    }
+
+    /// First message of those whose calls share one queue.
+    fn group(&self, message: usize) -> usize {
+        let opener = self.course.opener.as_ref().filter(|range| range.contains(&message));
+        opener.filter(|_| self.names_pair).map_or(message, |range| range.start)
+    }
+
+    /// Notes what a block without an id is known by.
+    fn name(&mut self, at: BlockRef, call: Option<u32>) {
+        if self.names_pair {
+            let call = call.and_then(|call| self.calls.rows.get(call as usize));
+            self.table.named.push(Named {
+                at,
+                call: call.map(|call| call.at),
+                number: call.map_or(0, |call| call.number),
+            });
+        }
     }
 
     fn result(&mut self, block: &BlockView<'a>) {
@@ -382,20 +495,32 @@ impl<'a> Pass<'a> {
             self.course.open_tail = false;
             return;
         };
-        let state = self.ids.entry(key).or_default();
-        state.results += 1;
-        if state.results > state.calls.max(1) && !state.told {
-            state.told = true;
-            let id = key_of(block).map(|key| key.display());
-            self.table.duplicate_result_ids.extend(id);
+        let state = self.ids.entry(key.clone()).or_default();
+        let mut answered = state.first_open(&mut self.calls);
+        let last_call = Some(state.last_call).filter(|&call| call != NONE);
+        let other = self.other_form(block, &key, answered);
+        answered = other.or(answered);
+        // Of a call that the model does not wait for, there may be several results.
+        let last = last_call.and_then(|call| self.calls.rows.get(call as usize));
+        let further = answered.is_none() && last.is_some_and(|call| call.goes_on || block.row.non_blocking);
+        if further {
+            answered = last_call;
         }
-        let answered = state.pop(&mut self.rows);
-        let last_call = state.last_call;
-        let anywhere = self.place == ResultPlace::Later;
+        if block.row.by_name {
+            self.name(at, answered.or(last_call));
+        }
+        if other.is_none() && !further {
+            self.count_result(key, last_call);
+        }
+        if let Some(call) = answered.and_then(|k| self.calls.rows.get_mut(k as usize)) {
+            call.answered = true;
+            call.goes_on = block.row.non_blocking;
+        }
+        let anywhere = self.place == ResultPlace::Later || block.row.non_blocking || further;
         let in_place = |call: &Call, course: &Course| {
             anywhere || call.server_side || (course.in_place && course.opened_by(call.at.message))
         };
-        if let Some(call) = answered.and_then(|k| self.rows.get(k as usize)) {
+        if let Some(call) = answered.and_then(|k| self.calls.rows.get(k as usize)) {
             let misplaced = !in_place(call, &self.course);
             self.course.open_tail &= call.server_side || self.course.opened_by(call.at.message);
             self.table.pairs.push(Pair {
@@ -407,7 +532,7 @@ impl<'a> Pass<'a> {
         }
         self.course.open_tail = false;
         self.table.orphan_results.push(at);
-        if let Some(call) = self.rows.get(last_call as usize) {
+        if let Some(call) = last_call.and_then(|call| self.calls.rows.get(call as usize)) {
             self.table.repeated_results.push(Pair {
                 call: call.at,
                 result: at,
@@ -416,32 +541,70 @@ impl<'a> Pass<'a> {
         }
     }
 
+    /// The open call of the block's name that has an id where the block has none, or the other way about, if the block
+    /// stands where results of that call belong. `own` is the call that it answers by its own form.
+    fn other_form(&mut self, block: &BlockView<'a>, key: &Key<'a>, own: Option<u32>) -> Option<u32> {
+        if !self.names_pair || !self.course.in_place {
+            return None;
+        }
+        let (calls, course) = (&mut self.calls, &self.course);
+        let opened = |all: &Calls, call: u32| {
+            let row = all.rows.get(call as usize);
+            row.is_some_and(|row| course.opened_by(row.at.message))
+        };
+        if own.is_some_and(|call| opened(calls, call)) {
+            return None;
+        }
+        let state = match key {
+            Key::Name(name) => self.with_ids.get_mut(name)?,
+            Key::Id(_) if self.ids.get(key).is_some_and(|state| state.calls == 0) => {
+                self.ids.get_mut(&Key::Name(block.name()?))?
+            }
+            Key::Id(_) | Key::Server => return None,
+        };
+        state.first_open(calls).filter(|&call| opened(calls, call))
+    }
+
+    /// Counts a result of an id, and notes the id once there are more results than calls.
+    fn count_result(&mut self, key: Key<'a>, last_call: Option<u32>) {
+        let Some(state) = self.ids.get_mut(&key) else { return };
+        state.results += 1;
+        if state.results <= state.calls.max(1) || std::mem::replace(&mut state.told, true) {
+            return;
+        }
+        let last = last_call.and_then(|call| self.calls.rows.get(call as usize));
+        let id = match (key, last) {
+            (Key::Id(id), _) => id.into_owned(),
+            (Key::Name(name), _) if !self.names_pair => format!("fn:{name}"),
+            (Key::Name(name), Some(call)) => format!("{name}#{}", call.number),
+            (Key::Name(name), None) => name.into_owned(),
+            (Key::Server, _) => return,
+        };
+        self.table.duplicate_result_ids.push(id);
+    }
+
     /// Unanswered calls are pending or abandoned. An id that the caller awaits, but whose calls are all answered (by an
     /// interim result), makes its last call pending as well.
-    fn sort_unanswered(self, options: &ScanOptions) -> PairTable {
+    fn sort_unanswered(self, transcript: &Transcript, options: &ScanOptions) -> PairTable {
         let mut table = self.table;
         let mut awaited: HashSet<BlockRef> = HashSet::new();
         if !options.closed && !options.pending_ids.is_empty() {
             let named: HashSet<&str> = options.pending_ids.iter().map(String::as_str).collect();
-            for (key, state) in &self.ids {
-                if !named.contains(key.display().as_str()) {
-                    continue;
-                }
-                if state.head == NONE {
-                    awaited.extend(self.rows.get(state.last_call as usize).map(|call| call.at));
-                }
-                let mut queue = state.head;
-                while let Some(first) = self.rows.get(queue as usize) {
-                    let mut open = queue;
-                    while let Some(call) = self.rows.get(open as usize) {
-                        awaited.insert(call.at);
-                        open = call.next;
-                    }
-                    queue = first.below;
+            let id_of = |call: &Call| table.call_id(transcript, call.at);
+            let is_named = |call: &&Call| id_of(call).is_some_and(|id| named.contains(id.as_str()));
+            let mut last_answered: HashMap<Option<String>, Option<BlockRef>> = HashMap::new();
+            for call in self.calls.rows.iter().filter(is_named) {
+                let last = last_answered.entry(id_of(call)).or_insert(Some(call.at));
+                if !call.answered {
+                    awaited.insert(call.at);
+                    *last = None;
+                } else if last.is_some() {
+                    *last = Some(call.at);
                 }
             }
+            awaited.extend(last_answered.into_values().flatten());
         }
-        for call in &self.rows {
+        for call in &self.calls.rows {
             let in_tail = !options.closed && self.course.open_tail && self.course.opened_by(call.at.message);
             if awaited.contains(&call.at) || (in_tail && !call.answered) {
                 table.pending.push(call.at);

@@ -75,6 +75,8 @@ pub struct Rules {
     pub id_scope: IdScope,
     /// The field of a message that lists its calls, if the format has one.
     pub call_list: Option<&'static str>,
+    /// Ids of calls are optional: without one, calls and results pair by the tool's name and their order.
+    pub names_pair: bool,
 
     /// There is at least one message.
     pub has_messages: Demand,
@@ -136,6 +138,7 @@ impl Rules {
             result_place: ResultPlace::Later,
             id_scope: IdScope::WhileOpen,
             call_list: None,
+            names_pair: false,
             has_messages: UNSET,
             result_needs_call: UNSET,
             call_needs_result: UNSET,

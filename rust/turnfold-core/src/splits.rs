@@ -246,7 +246,7 @@ fn bars(
         let (first, last) = (first.max(lowest), last.min(highest));
         if first <= last {
             let start = ids.len();
-            let named = call.is_some_and(|at| pairs::write_call_id(transcript, at, &mut ids));
+            let named = call.is_some_and(|at| pairs.write_call_id(transcript, at, &mut ids));
             bars.push(Bar {
                 cuts: first as u32..last as u32 + 1,
                 why,

@@ -189,9 +189,11 @@ pub struct Block {
     pub body: Option<Span>,
     /// Rows of `Segment::texts` to count for this block.
     pub texts: Range<u32>,
-    /// Call or result of a kind that has no id: pairs by `name` and nearness (the legacy `function_call`). Its public
-    /// id is `fn:<name>`.
+    /// Call or result without an id, in a form that pairs by `name` and nearness then (`PairTable::call_id` says what it
+    /// is known by).
     pub by_name: bool,
+    /// A result of a call that the model does not wait for: it may stand anywhere after the call, beside others.
+    pub non_blocking: bool,
     /// A call that the provider runs itself: its result, if any, stands in the same message.
     pub server_side: bool,
     /// A call with its result inside: it pairs with nothing.

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use turnfold_core::Transcript;
 use turnfold_core::findings::{Severity, scan};
-use turnfold_core::pairs::{BlockRef, ScanOptions, call_id, pair};
+use turnfold_core::pairs::{BlockRef, ScanOptions, pair};
 use turnfold_core::splits::splits;
 
 fn cases() -> Vec<Value> {
@@ -130,7 +130,7 @@ fn check_pairs(id: &str, t: &Transcript, options: &ScanOptions, expect: &Value) 
     let Some(expect) = expect.as_object() else { return 0 };
     let table = pair(t, options);
     let places = |refs: &[BlockRef]| -> Vec<Value> {
-        let one = |&at: &BlockRef| serde_json::json!({"index": at.message, "id": call_id(t, at)});
+        let one = |&at: &BlockRef| serde_json::json!({"index": at.message, "id": table.call_id(t, at)});
         refs.iter().map(one).collect()
     };
     for (key, value) in expect {

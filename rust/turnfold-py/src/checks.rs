@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use turnfold_core::findings::{self, Severity};
-use turnfold_core::pairs::{self, BlockRef, ScanOptions};
+use turnfold_core::pairs::{BlockRef, ScanOptions};
 use turnfold_core::prefix;
 use turnfold_core::splits::{self, Blocker, Keep};
 
@@ -62,10 +62,10 @@ pub(crate) fn scan(py: Python<'_>, transcript: &Transcript, options: OptionField
         let transcript = &transcript.0;
         let scan = findings::scan(transcript, &options);
         let table = scan.pairs;
-        let place = |at: &BlockRef| (pairs::call_id(transcript, *at), at.message, at.block);
+        let place = |at: &BlockRef| (table.call_id(transcript, *at), at.message, at.block);
         let pairs = table.pairs.iter().map(|pair| {
             let (call, result) = (pair.call, pair.result);
-            let id = pairs::call_id(transcript, call);
+            let id = table.call_id(transcript, call);
             (
                 id,
                 call.message,

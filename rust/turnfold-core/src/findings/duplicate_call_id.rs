@@ -4,7 +4,6 @@
 //! once the earlier calls are answered; there only calls that are open at the same time must differ.
 
 use super::{Category, Check, Scene, quoted};
-use crate::pairs;
 use crate::rules::IdScope;
 
 pub(super) const CHECK: Check = Check {
@@ -21,7 +20,7 @@ fn run(scene: &mut Scene<'_>) {
         let Some(block) = scene.block(reuse.again) else {
             continue;
         };
-        let id = pairs::call_id(scene.transcript, reuse.again);
+        let id = scene.call_id(reuse.again);
         let what = format!(
             "id {} belongs to a call in {}[{}] already",
             quoted(id.as_deref()),

@@ -5,7 +5,6 @@
 //! `orphan_result`.
 
 use super::{Category, Check, Scene, quoted};
-use crate::pairs;
 
 pub(super) const CHECK: Check = Check {
     code: "duplicate_result",
@@ -18,7 +17,7 @@ fn run(scene: &mut Scene<'_>) {
         let Some(block) = scene.block(pair.result) else {
             continue;
         };
-        let id = pairs::call_id(scene.transcript, pair.result);
+        let id = scene.call_id(pair.result);
         let what = format!(
             "call {} in {}[{}] has its result already",
             quoted(id.as_deref()),

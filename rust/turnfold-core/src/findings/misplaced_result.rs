@@ -5,7 +5,6 @@
 //! message.
 
 use super::{Category, Check, Scene, quoted};
-use crate::pairs;
 use crate::rules::ResultPlace;
 
 pub(super) const CHECK: Check = Check {
@@ -19,7 +18,7 @@ fn run(scene: &mut Scene<'_>) {
         let Some(block) = scene.block(pair.result) else {
             continue;
         };
-        let id = pairs::call_id(scene.transcript, pair.result);
+        let id = scene.call_id(pair.result);
         let wanted = match scene.rules.result_place {
             ResultPlace::SameRun => "directly after its call",
             ResultPlace::NextMessage => "in the message after its call",

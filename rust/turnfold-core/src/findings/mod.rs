@@ -230,6 +230,10 @@ impl<'a> Scene<'a> {
         pairs::block_at(self.transcript, at)
     }
 
+    fn call_id(&self, at: BlockRef) -> Option<String> {
+        self.pairs.call_id(self.transcript, at)
+    }
+
     fn last_message(&self) -> Option<MessageView<'a>> {
         self.transcript.message(self.transcript.len().checked_sub(1)?)
     }
@@ -260,7 +264,7 @@ impl<'a> Scene<'a> {
     }
 
     fn report_call(&mut self, demand: Demand, block: &BlockView<'_>, what: &str) {
-        let call_id = pairs::call_id(self.transcript, BlockRef::of(block));
+        let call_id = self.call_id(BlockRef::of(block));
         self.push(
             demand,
             Some(block.message),

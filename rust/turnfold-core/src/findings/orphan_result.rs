@@ -26,7 +26,7 @@ fn run(scene: &mut Scene<'_>) {
         if pairs::lacks_id(&block) {
             continue;
         }
-        let id = pairs::call_id(scene.transcript, at);
+        let id = scene.call_id(at);
         let what = format!(
             "the result for call {} answers no open call before it",
             quoted(id.as_deref())

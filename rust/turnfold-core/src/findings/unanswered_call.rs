@@ -4,7 +4,6 @@
 //! other call without a result was abandoned: a crash, an interruption, or a cut that took the result away.
 
 use super::{Category, Check, Scene, quoted};
-use crate::pairs;
 
 pub(super) const CHECK: Check = Check {
     code: "unanswered_call",
@@ -21,7 +20,7 @@ fn run(scene: &mut Scene<'_>) {
             Some(scene.rules.call_needs_result)
         };
         if let Some(demand) = demand {
-            let id = pairs::call_id(scene.transcript, at);
+            let id = scene.call_id(at);
             let what = format!("call {} has no result", quoted(id.as_deref()));
             scene.report_call(demand, &block, &what);
         }

@@ -204,6 +204,7 @@ pub(crate) fn block_of(value: Value<'_>, kind: BlockKind, place: Place) -> Block
         body: None,
         texts: 0..0,
         by_name: false,
+        non_blocking: false,
         server_side: false,
         whole: false,
         part_of: None,
