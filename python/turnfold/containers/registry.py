@@ -9,6 +9,7 @@ from turnfold.containers.cline import CLINE
 from turnfold.containers.document import Document
 from turnfold.containers.gemini_cli import GEMINI_CLI
 from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
+from turnfold.containers.opencode import OPENCODE
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
 from turnfold.containers.openhands_v1 import OPENHANDS_V1
 from turnfold.containers.pi import PI
@@ -30,6 +31,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     CLINE,
     GEMINI_CLI,
     MINI_SWE_AGENT,
+    OPENCODE,
     OPENHANDS_V0,
     OPENHANDS_V1,
     PI,

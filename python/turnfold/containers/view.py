@@ -55,18 +55,26 @@ class ChatView:
         self.messages: list[ViewMessage] = []
         self._open: dict[str, None] = {}
 
-    def text(self, role: str, text: object, record: int | None = None, **fields: object) -> None:
-        """Add a message: `text` is a string or a list of content parts. `fields` that are None are left out."""
+    def text(self, role: str, text: object, record: int | Sequence[int] = (), **fields: object) -> None:
+        """Add a message: `text` is a string or a list of content parts, `record` the one or ones that it was read from.
+
+        `fields` that are None are left out.
+        """
         self._add({"role": role, "content": text, **fields}, record)
 
     def calls(
-        self, text: object, calls: Sequence[tuple[str | None, str, object]], record: int, **fields: object
+        self,
+        text: object,
+        calls: Sequence[tuple[str | None, str, object]],
+        record: int | Sequence[int],
+        **fields: object,
     ) -> tuple[str, ...]:
         """Add an assistant message with calls: id, name, and arguments as a JSON text or any other value.
 
         Returns the calls' ids, those made from place included.
         """
-        ids = tuple(given or (f"call_{record}_{k}" if k else f"call_{record}") for k, (given, _, _) in enumerate(calls))
+        first = record if isinstance(record, int) else record[0]
+        ids = tuple(given or (f"call_{first}_{k}" if k else f"call_{first}") for k, (given, _, _) in enumerate(calls))
         spelled = [
             {
                 "id": call_id,
@@ -79,7 +87,7 @@ class ChatView:
             for call_id, (_, name, arguments) in zip(ids, calls, strict=True)
         ]
         self._open.update(dict.fromkeys(ids))
-        self._add({"role": "assistant", "content": text, "tool_calls": spelled, **fields}, record)
+        self._add({"role": "assistant", "content": text, "tool_calls": spelled or None, **fields}, record)
         return ids
 
     def result(
@@ -92,6 +100,9 @@ class ChatView:
         message = {"role": "tool", "tool_call_id": call_id, "content": text, **fields}
         self._add(message, record, (place,))
 
-    def _add(self, message: Mapping[str, object], record: int | None, results: tuple[Place | None, ...] = ()) -> None:
+    def _add(
+        self, message: Mapping[str, object], record: int | Sequence[int], results: tuple[Place | None, ...] = ()
+    ) -> None:
         spelled = {key: value for key, value in message.items() if value is not None or key == "content"}
-        self.messages.append(ViewMessage(encode(spelled), () if record is None else (record,), results))
+        origins = (record,) if isinstance(record, int) else tuple(dict.fromkeys(record))
+        self.messages.append(ViewMessage(encode(spelled), origins, results))
