@@ -8,6 +8,8 @@ from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.cline import CLINE
 from turnfold.containers.document import Document
 from turnfold.containers.gemini_cli import GEMINI_CLI
+from turnfold.containers.inspect import INSPECT
+from turnfold.containers.langgraph import LANGGRAPH
 from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
 from turnfold.containers.opencode import OPENCODE
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
@@ -30,6 +32,8 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     CLAUDE_CODE,
     CLINE,
     GEMINI_CLI,
+    INSPECT,
+    LANGGRAPH,
     MINI_SWE_AGENT,
     OPENCODE,
     OPENHANDS_V0,
