@@ -190,10 +190,10 @@ def _split(file: InputFile, stream: ByteStream, wanted: Wanted) -> Iterator[Docu
 
 
 def _is_log(start: bytes, wanted: Wanted) -> bool:
-    """Whether a container knows the file by its start, or the command line says so. A mere hint leaves it a body."""
+    """Whether a container knows the file by its start, or the command line says so. A hint or a guess leaves it a body."""
     if wanted.container is not None or wanted.format is not None:
         return wanted.container is not None
-    return any(mark.strength != "hint" for _, mark in containers.marks(containers.Document(start)))
+    return any(mark.strength in {"usual", "proof"} for _, mark in containers.marks(containers.Document(start)))
 
 
 def _lines(file: InputFile, lines: Iterable[bytes], start: int) -> Iterator[Document]:

@@ -22,8 +22,8 @@ class Conversation:
     """Where one array of elements stands: `path` from the document, or from the line's value.
 
     `id` is the log's own id of it, None where it has none. `head` are fields of a request that the view has beside its
-    messages (model, tools), `system` is an instruction that stands outside the array. `around` is what a projection
-    looks up beside the array.
+    messages (model, tools), `system` is an instruction that stands outside the array, `after` are messages that stand
+    outside of it and come last. `around` is what a projection looks up beside the array.
     """
 
     path: tuple[str | int, ...]
@@ -31,6 +31,7 @@ class Conversation:
     head: Mapping[str, object] = field(default_factory=dict)
     system: str | None = None
     around: Mapping[str, object] = field(default_factory=dict)
+    after: tuple[Mapping[str, object], ...] = ()
 
 
 class Listed(ABC):
@@ -123,6 +124,7 @@ class Listed(ABC):
         self.project_all(chat, elements, document.data, conversation)
         used = {index for message in chat.messages for index in message.origins}
         unread.update(self.kind(element.value) for element in elements if element.index not in used)
+        chat.messages += (ViewMessage(encode(message)) for message in conversation.after)
         place = _place(line, conversation.path)
         path = (*line, *conversation.path)
         try:
@@ -177,7 +179,7 @@ def placed(change: Change) -> tuple[AbstractSet[int], list[tuple[int, str, str]]
     summaries = []
     for hole in change.holes:
         own = [index for m in range(hole.start, hole.stop) for index in origins[m]]
-        if not own:
+        if not all(origins[hole.start : hole.stop]):
             raise NotWritableError("What the summary replaces does not stand among the records of this log")
         summaries.append((min(own), hole.role, hole.text))
     return gone, summaries

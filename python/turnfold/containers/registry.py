@@ -4,6 +4,22 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from turnfold.containers.aider import AIDER
+from turnfold.containers.bodies import BODIES
+from turnfold.containers.claude_stream import CLAUDE_STREAM
+from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
+from turnfold.containers.http_cassette import HTTP_CASSETTE
+from turnfold.containers.http_exchanges import HTTP_EXCHANGES
+from turnfold.containers.intercode import INTERCODE
+from turnfold.containers.kimi import KIMI
+from turnfold.containers.litellm_log import LITELLM_LOG
+from turnfold.containers.message_lists import MESSAGE_LISTS
+from turnfold.containers.message_records import MESSAGE_RECORDS
+from turnfold.containers.mint import MINT
+from turnfold.containers.multi_agent_chat import MULTI_AGENT_CHAT
+from turnfold.containers.patient_agent_bench import PATIENT_AGENT_BENCH
+from turnfold.containers.provider_response import PROVIDER_RESPONSE
+from turnfold.containers.toolbench import TOOLBENCH
 from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.cline import CLINE
 from turnfold.containers.document import Document
@@ -29,6 +45,22 @@ GROUP: Final = "turnfold.containers"
 """The entry point group: an entry's name is the container's, its object fulfils `Container`."""
 
 BUILT_IN: Final[tuple[Container, ...]] = (
+    AIDER,
+    BODIES,
+    CLAUDE_STREAM,
+    COPILOT_CHATREPLAY,
+    HTTP_CASSETTE,
+    HTTP_EXCHANGES,
+    INTERCODE,
+    KIMI,
+    LITELLM_LOG,
+    MESSAGE_LISTS,
+    MESSAGE_RECORDS,
+    MINT,
+    MULTI_AGENT_CHAT,
+    PATIENT_AGENT_BENCH,
+    PROVIDER_RESPONSE,
+    TOOLBENCH,
     CLAUDE_CODE,
     CLINE,
     GEMINI_CLI,
@@ -46,7 +78,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
 )
 """One a file of this room."""
 
-_ORDER: Final[tuple[Strength, ...]] = ("hint", "usual", "proof")
+_ORDER: Final[tuple[Strength, ...]] = ("guess", "hint", "usual", "proof")
 _MEMBERS: Final = ("name", "title", "writes", "recognise", "read", "write")
 _registered: dict[str, Container] = {}
 
