@@ -190,7 +190,7 @@ def _split(file: InputFile, stream: ByteStream, wanted: Wanted) -> Iterator[Docu
 
 
 def _is_log(start: bytes, wanted: Wanted) -> bool:
-    """Whether a container knows the file by its start, or the command line says so. A hint or a guess leaves it a body."""
+    """Whether a container knows the file by its start, or the command line says so. Less than that leaves it a body."""
     if wanted.container is not None or wanted.format is not None:
         return wanted.container is not None
     return any(mark.strength in {"usual", "proof"} for _, mark in containers.marks(containers.Document(start)))

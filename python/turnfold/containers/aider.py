@@ -64,7 +64,7 @@ class Aider:
                 raise NotWritableError("An aider chat has no tool results that could be shortened")
             for hole in change.holes:
                 if hole.role != "user":
-                    raise NotWritableError("Only the user's lines can hold text with headings: use a summary of the user")
+                    raise NotWritableError("Only the user's lines can hold a summary: give it the role of the user")
                 first = change.logged.origins[hole.start][0]
                 last = change.logged.origins[hole.stop - 1][1]
                 lines = b"".join(b"#### %b\n" % line for line in hole.text.encode("utf-8", "replace").split(b"\n"))

@@ -38,7 +38,7 @@ class Bodies:
         odd: list[int] = []
         whole = document.value is not None
         for record, transcript in _bodies(document):
-            if transcript is None:
+            if transcript is None or not len(transcript):
                 unread["line that is no body"] += 1
                 odd.append(record.index)
                 continue

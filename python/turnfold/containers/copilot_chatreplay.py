@@ -42,7 +42,7 @@ class CopilotChatReplay:
                 else:
                     unread[text_of(entry, "kind") or "log without a kind"] += 1
         if not found:
-            raise InvalidLogError("This is no log of kind copilot_chatreplay: no prompt has a request in its logs", 0, "")
+            raise InvalidLogError("This is no log of kind copilot_chatreplay: no prompt has a request", 0, "")
         return Reading(tuple(found), dict(unread))
 
     def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:

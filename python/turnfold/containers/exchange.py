@@ -23,7 +23,7 @@ _MESSAGES: Final = {"openai.responses": "input", "gemini.contents": "contents"}
 def format_of_request(uri: str) -> str | None:
     """Return the wire format that an endpoint speaks; None for an endpoint that takes no transcript."""
     path = uri.lower().split("?")[0]
-    if path.endswith("/count_tokens") or path.endswith("/input_tokens"):
+    if path.endswith(("/count_tokens", "/input_tokens")):
         return None
     return next((wire_format for part, wire_format in _ENDPOINTS if part in path), None)
 

@@ -13,7 +13,9 @@ from turnfold.containers.exchange import exchanged
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
 from turnfold.errors import InvalidLogError, NotWritableError
 
-_START: Final = re.compile(rb"\A(?:\xef\xbb\xbf)?(?:#[^\n]*\n|---[^\n]*\n|version:[^\n]*\n|\s*\n)*interactions:\s*(?:\n|\[)")
+_START: Final = re.compile(
+    rb"\A(?:\xef\xbb\xbf)?(?:#[^\n]*\n|---[^\n]*\n|version:[^\n]*\n|\s*\n)*interactions:\s*(?:\n|\[)"
+)
 
 
 class HttpCassette:

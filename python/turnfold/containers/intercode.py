@@ -32,7 +32,9 @@ class InterCode:
         """Read each task as a transcript, named by its key."""
         tasks = object_of(document.value)
         found = [
-            _task(name, index, task) for index, (name, task) in enumerate(tasks.items()) if object_of(task, "turn_history")
+            _task(name, index, task)
+            for index, (name, task) in enumerate(tasks.items())
+            if object_of(task, "turn_history")
         ]
         if not found:
             raise InvalidLogError("This is no log of kind intercode: no task has a `turn_history`", 0, "")

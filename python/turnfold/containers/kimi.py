@@ -15,8 +15,8 @@ from turnfold.errors import NotWritableError
 class Kimi(Records):
     """JSON lines of `wire` records: `context.append_message`, `context.append_loop_event`, `context.apply_compaction`.
 
-    The view is `openai.chat`: the system prompt of the last `config.update`, then the context as it stands at the end of
-    the log. A step is one assistant message (its `think` and `text` parts and its calls), each result one message.
+    The view is `openai.chat`: the system prompt of the last `config.update`, then the context as it stands at the end
+    of the log. A step is one assistant message (its `think` and `text` parts and its calls), each result one message.
     `context.apply_compaction` takes the first `compactedCount` messages of the context away and puts the last
     `keptUserMessageCount` user messages of them and `contextSummary` in their place; a compaction is recorded as such a
     record at the end of the log, and everything before it stays.

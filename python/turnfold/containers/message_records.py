@@ -21,7 +21,7 @@ _ROLES: Final = {
 
 
 class MessageRecords(Records):
-    """JSON lines of which some hold a message: `role` and `content` in the record itself, or in its `message` or `data`.
+    """JSON lines of which some hold a message: `role` and `content` in the record, or in its `message` or `data`.
 
     What remains when no other kind fits: the role may also be the record's `type`. The view is `anthropic.messages`
     where a content list has `tool_use` or `tool_result` blocks, else `openai.chat`. Records without such a message are
@@ -44,7 +44,7 @@ class MessageRecords(Records):
             for block in list_of(message, "content")
         )
         messages = [ViewMessage(encode(message), (record.index,)) for record, message in held]
-        first = next((record.value for record in records if record.value), {})
+        first: Mapping[str, object] = next((record.value for record in records if record.value), {})
         keys = ("sessionId", "session_id", "conversationId", "conversation_id", "threadId")
         name = next((found for key in keys if (found := text_of(first, key))), "session")
         yield view(name, "anthropic.messages" if blocks else "openai.chat", messages)

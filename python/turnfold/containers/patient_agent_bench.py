@@ -14,8 +14,8 @@ _SPEAKERS: Final = {"human": "user", "ai": "assistant"}
 class PatientAgentBench(Listed):
     """`{"case_id", "transcript": [{"index", "role": "human" | "ai", "content"}], "tool_calls": [...]}`.
 
-    The view is `openai.chat`. The calls stand apart from the conversation and have no results anywhere: they are carried
-    along, and are no messages.
+    The view is `openai.chat`. The calls stand apart from the conversation and have no results anywhere: they are
+    carried along, and are no messages.
     """
 
     name: ClassVar[str] = "patient_agent_bench"

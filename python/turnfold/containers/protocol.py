@@ -8,8 +8,8 @@ from turnfold.containers.document import Document
 from turnfold.transcript import Transcript
 
 Strength = Literal["guess", "hint", "usual", "proof"]
-"""How much a mark says: could be read so if nothing else fits; seen more often in this container than elsewhere; belongs
-to it; exists in it only."""
+"""How much a mark says: could be read so if nothing else fits; seen more often in this container than elsewhere;
+belongs to it; exists in it only."""
 
 Place = tuple[int, tuple[str | int, ...]]
 """A value of a log: the index of its record or element, and the JSON path in there."""

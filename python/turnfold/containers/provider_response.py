@@ -40,7 +40,9 @@ class ProviderResponse:
                 raise InvalidLogError("This is no log of kind provider_response: no response of a known shape", 0, "")
         identifier = text_of(response, "id") or text_of(response, "responseId") or "response"
         logged = answered(identifier, response)
-        return Reading(() if logged is None else (logged,), {} if logged is not None else {"response without a message": 1})
+        return Reading(
+            () if logged is None else (logged,), {} if logged is not None else {"response without a message": 1}
+        )
 
     def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
         """Refuse: a recording says what was answered."""

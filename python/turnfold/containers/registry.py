@@ -6,36 +6,36 @@ from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.aider import AIDER
 from turnfold.containers.bodies import BODIES
+from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.claude_stream import CLAUDE_STREAM
+from turnfold.containers.cline import CLINE
 from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
+from turnfold.containers.document import Document
+from turnfold.containers.gemini_cli import GEMINI_CLI
 from turnfold.containers.http_cassette import HTTP_CASSETTE
 from turnfold.containers.http_exchanges import HTTP_EXCHANGES
+from turnfold.containers.inspect import INSPECT
 from turnfold.containers.intercode import INTERCODE
 from turnfold.containers.kimi import KIMI
+from turnfold.containers.langgraph import LANGGRAPH
 from turnfold.containers.litellm_log import LITELLM_LOG
 from turnfold.containers.message_lists import MESSAGE_LISTS
 from turnfold.containers.message_records import MESSAGE_RECORDS
+from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
 from turnfold.containers.mint import MINT
 from turnfold.containers.multi_agent_chat import MULTI_AGENT_CHAT
-from turnfold.containers.patient_agent_bench import PATIENT_AGENT_BENCH
-from turnfold.containers.provider_response import PROVIDER_RESPONSE
-from turnfold.containers.toolbench import TOOLBENCH
-from turnfold.containers.claude_code import CLAUDE_CODE
-from turnfold.containers.cline import CLINE
-from turnfold.containers.document import Document
-from turnfold.containers.gemini_cli import GEMINI_CLI
-from turnfold.containers.inspect import INSPECT
-from turnfold.containers.langgraph import LANGGRAPH
-from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
 from turnfold.containers.opencode import OPENCODE
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
 from turnfold.containers.openhands_v1 import OPENHANDS_V1
+from turnfold.containers.patient_agent_bench import PATIENT_AGENT_BENCH
 from turnfold.containers.pi import PI
 from turnfold.containers.protocol import Container, Mark, Strength
+from turnfold.containers.provider_response import PROVIDER_RESPONSE
 from turnfold.containers.sharegpt import SHAREGPT
 from turnfold.containers.swe_agent import SWE_AGENT
 from turnfold.containers.tau2 import TAU2
 from turnfold.containers.tau_bench import TAU_BENCH
+from turnfold.containers.toolbench import TOOLBENCH
 from turnfold.errors import ArgumentError, BrokenPluginError, UnknownContainerError
 
 if TYPE_CHECKING:
@@ -47,34 +47,34 @@ GROUP: Final = "turnfold.containers"
 BUILT_IN: Final[tuple[Container, ...]] = (
     AIDER,
     BODIES,
+    CLAUDE_CODE,
     CLAUDE_STREAM,
+    CLINE,
     COPILOT_CHATREPLAY,
+    GEMINI_CLI,
     HTTP_CASSETTE,
     HTTP_EXCHANGES,
+    INSPECT,
     INTERCODE,
     KIMI,
+    LANGGRAPH,
     LITELLM_LOG,
     MESSAGE_LISTS,
     MESSAGE_RECORDS,
+    MINI_SWE_AGENT,
     MINT,
     MULTI_AGENT_CHAT,
-    PATIENT_AGENT_BENCH,
-    PROVIDER_RESPONSE,
-    TOOLBENCH,
-    CLAUDE_CODE,
-    CLINE,
-    GEMINI_CLI,
-    INSPECT,
-    LANGGRAPH,
-    MINI_SWE_AGENT,
     OPENCODE,
     OPENHANDS_V0,
     OPENHANDS_V1,
+    PATIENT_AGENT_BENCH,
     PI,
+    PROVIDER_RESPONSE,
     SHAREGPT,
     SWE_AGENT,
     TAU2,
     TAU_BENCH,
+    TOOLBENCH,
 )
 """One a file of this room."""
 

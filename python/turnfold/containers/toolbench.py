@@ -11,8 +11,8 @@ from turnfold.containers.protocol import Mark
 class ToolBench(Listed):
     """`answer_generation.train_messages`: a list of message lists, each a longer prefix of one conversation.
 
-    Each list is a transcript in `openai.chat` with the legacy `function_call` and `function` messages, made of their own
-    bytes. The search tree beside it is carried along.
+    Each list is a transcript in `openai.chat` with the legacy `function_call` and `function` messages, made of their
+    own bytes. The search tree beside it is carried along.
     """
 
     name: ClassVar[str] = "toolbench"
