@@ -46,7 +46,7 @@ class MessageRecords(Records):
         messages = [ViewMessage(encode(message), (record.index,)) for record, message in held]
         first: Mapping[str, object] = next((record.value for record in records if record.value), {})
         keys = ("sessionId", "session_id", "conversationId", "conversation_id", "threadId")
-        name = next((found for key in keys if (found := text_of(first, key))), "session")
+        name = next((named for key in keys if (named := text_of(first, key))), "session")
         yield view(name, "anthropic.messages" if blocks else "openai.chat", messages)
 
     def spell(self, records: Sequence[Record], change: Change, role: str, text: str) -> object:
