@@ -15,6 +15,7 @@ from turnfold.errors import NotWritableError
 
 _OWN: Final = ("message",)
 _EMBEDDED: Final = ("data", "message", "message")
+_ATTACHED: Final = ("attachment",)
 _COPIED: Final = ("isSidechain", "agentId", "userType", "cwd", "sessionId", "version", "gitBranch", "slug")
 _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:claude_code")
 
@@ -40,14 +41,16 @@ class _Thread:
 
 
 class ClaudeCode(Records):
-    """JSON lines `{"type": "user" | "assistant", "uuid", "parentUuid", "sessionId", "message": {...}}`.
+    """JSON lines `{"type": "user" | "assistant", "uuid", "parentUuid", "sessionId", "message": {...}}`; also without
+    ids, as an array (the messages of its SDK), or as such an array in `loglines` (an exported session).
 
     The view is `anthropic.messages`, made of the records' own messages; the log holds neither system prompt nor tools.
     A transcript is what the model sees: the chain of parents from the last message up to its root or to a
     `compact_boundary`; what lies before that, and branches left behind, are `superseded message` in `unread`. Records
     of one API message (`message.id`) are one message; the results of its calls, which may stand between them, are the
-    next. Repeats with new uuids are read once. Each sub-agent's run is a transcript of its own; one that stands only in
-    `progress` records cannot be written to. Errors of the API are no messages.
+    next. Repeats with new uuids are read once. An `attachment` that holds the text that is sent is the user's. Each
+    sub-agent's run is a transcript of its own; one that stands only in `progress` records cannot be written to. Errors
+    of the API are no messages.
 
     A compaction is a `compact_boundary` and an `isCompactSummary` record before the first record that stays, which is
     linked to them; all other records stay as they are.
@@ -64,11 +67,21 @@ class ClaudeCode(Records):
                 return Mark("proof", f"a record of type {kind} has uuid, parentUuid and message")
             if "sessionId" in record and "isSidechain" in record:
                 return Mark("usual", f"a record of type {kind} has sessionId, isSidechain and message")
+            if "timestamp" in record or "session_id" in record:
+                return Mark("usual", f"a record of type {kind} has timestamp or session_id and message.content")
         if kind == "summary" and "leafUuid" in record:
             return Mark("usual", "a summary has leafUuid")
+        if kind == "system" and {"uuid", "parentUuid", "sessionId"} <= set(record):
+            return Mark("usual", "a record of type system has uuid, parentUuid and sessionId")
+        if kind == "started" and {"key", "agentId"} <= set(record):
+            return Mark("usual", "a record of type started has key and agentId")
         if kind == "file-history-snapshot" or (kind == "progress" and "parentUuid" in record):
             return Mark("usual", f"a record is of type {kind}")
         return None
+
+    def rows(self, document: Document) -> tuple[Record, ...]:
+        """Return the lines or items, or those in `loglines`."""
+        return document.items_at(("loglines",)) or document.records
 
     def kind(self, record: Mapping[str, object]) -> str:
         """Return the record's type; for a message, why it is none of a transcript."""
@@ -92,17 +105,19 @@ class ClaudeCode(Records):
         """Put a boundary and the summary before the first record that stays, and link that to them."""
         hole = only_summary(change, "Claude Code")
         gone, _ = placed(change)
-        thread = next(thread for thread in _threads(document.records) if thread.id == change.logged.id)
+        thread = next(thread for thread in _threads(self.rows(document)) if thread.id == change.logged.id)
         chain = _chain(thread)
-        if any(entry.path != _OWN for entry in chain):
+        if any(entry.path == _EMBEDDED for entry in chain):
             raise NotWritableError(f"{thread.id} is in `progress` records only: this is not its log")
         kept = {index for origins in change.logged.origins[hole.stop :] for index in origins}
         last = [entry for entry in chain if entry.record.index in gone][-1]
         boundary, summary = _compaction(last, change, hole.text)
-        first = min(kept, default=len(document.records))
-        yield from edit_records(document, set(), [(first, encode(boundary)), (first, encode(summary))])
+        first = min(kept, default=len(self.rows(document)))
+        new = [(first, encode(boundary)), (first, encode(summary))]
+        yield from edit_records(document, set(), new, self.rows(document))
         for entry in chain:
-            if entry.record.index in kept and not _hangs_on(entry, kept):
+            linked = "parentUuid" in object_of(entry.record.value)
+            if linked and entry.record.index in kept and not _hangs_on(entry, kept):
                 place: Place = (entry.record.index, ("parentUuid",))
                 yield edit_value(document, entry.record, place, encode(summary["uuid"]))
 
@@ -114,14 +129,15 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
     repeats: dict[object, _Entry] = {}
     current: dict[object, _Thread] = {}
     names: set[str] = set()
+    segments: list[Mapping[str, object]] = []
     for record in records:
         value = record.value
         if value is None:
             continue
-        path = _EMBEDDED if text_of(value, "type") == "progress" and object_of(value, *_EMBEDDED) else _OWN
+        path = _path(value)
         own = object_of(value, *path[:-1])
         identifier = text_of(own, "uuid")
-        speaks = _speaks(own)
+        speaks = _speaks(own) or (path == _ATTACHED and _attached(value) is not None)
         if identifier is None and not speaks:
             continue
         identifier = identifier or f"line {record.index + 1}"
@@ -130,7 +146,7 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
             known[identifier] = repeats[key]
             continue
         agent = text_of(value, "data", "agentId") if path == _EMBEDDED else text_of(value, "agentId")
-        session = text_of(value, "sessionId") or "session"
+        session = text_of(value, "sessionId") or ""
         group = (session, agent, path == _EMBEDDED or value.get("isSidechain") is True)
         boundary = text_of(own, "subtype") == "compact_boundary"
         before = known.get(text_of(own, "logicalParentUuid" if boundary else "parentUuid") or "")
@@ -139,11 +155,13 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
         else:
             thread = None if before is None else before.thread
         if thread is None:
-            name = agent or (f"{session}/{identifier}" if group[2] else session)
+            named = session or text_of(value, "session_id") or "session"
+            name = agent or (f"{named}/{identifier}" if group[2] else named)
             thread = _Thread(f"{name}/{identifier}" if name in names else name)
             names.add(thread.id)
             threads.append(thread)
-        if before is None and not boundary and thread.entries and own.get("parentUuid", "") is not None:
+        has_parent = path == _EMBEDDED or own.get("parentUuid", "") is not None
+        if before is None and not boundary and thread.entries and has_parent:
             before = thread.entries[-1]
         entry = _Entry(record, path, identifier, None if boundary else before, thread, speaks)
         thread.entries.append(entry)
@@ -152,24 +170,49 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
         if speaks:
             repeats[key] = entry
         if boundary:
-            _relink(object_of(value, "compactMetadata", "preservedSegment"), known)
+            segments.append(object_of(value, "compactMetadata", "preservedSegment"))
+    for segment in segments:
+        _relink(segment, known)
     return threads
+
+
+def _path(record: Mapping[str, object]) -> tuple[str, ...]:
+    """Return where the message of a record stands."""
+    kind = text_of(record, "type")
+    if kind == "progress" and object_of(record, *_EMBEDDED):
+        return _EMBEDDED
+    return _ATTACHED if kind == "attachment" else _OWN
+
+
+def _attached(record: Mapping[str, object]) -> str | None:
+    """Return the text that an attachment adds to the prompt; None where the tool makes it of something else."""
+    attachment = object_of(record, "attachment")
+    lines = [text_of(line) for line in list_of(attachment, "content")]
+    listed = "\n".join(line or "" for line in lines) if None not in lines else ""
+    text = text_of(attachment, "prompt") or text_of(attachment, "content") or listed
+    return text if text.strip() else None
 
 
 def _speaks(record: Mapping[str, object]) -> bool:
     message = object_of(record, "message")
     content = message.get("content")
     said = isinstance(content, str) or (isinstance(content, list) and all(isinstance(block, dict) for block in content))
-    return said and text_of(message, "role") in {"user", "assistant"} and record.get("isApiErrorMessage") is not True
+    return said and _role(record) in {"user", "assistant"} and record.get("isApiErrorMessage") is not True
+
+
+def _role(record: Mapping[str, object]) -> str | None:
+    return text_of(record, "message", "role") or text_of(record, "type")
 
 
 def _repeat_key(record: Mapping[str, object]) -> object:
     message = object_of(record, "message")
     results = tuple(text_of(block, "tool_use_id") for block in list_of(message, "content"))
-    if text_of(message, "role") == "user" and results and None not in results:
+    if _role(record) == "user" and results and None not in results:
         return results
+    if text_of(record, "type") == "attachment":
+        return "attachment", text_of(record, "timestamp") or text_of(record, "uuid"), _attached(record)
     origin = text_of(message, "id") or text_of(record, "timestamp") or text_of(record, "uuid")
-    return text_of(message, "role"), origin, encode(message.get("content"))
+    return _role(record), origin, encode(message.get("content"))
 
 
 def _relink(segment: Mapping[str, object], known: Mapping[str, _Entry]) -> None:
@@ -229,7 +272,7 @@ def _messages(chain: Sequence[_Entry], data: bytes) -> Iterator[ViewMessage]:
         if asked:
             asked[0].append(entry)
             continue
-        message_id = text_of(message, "id") if text_of(message, "role") == "assistant" else None
+        message_id = text_of(message, "id") if _role_of(entry) == "assistant" else None
         group, results = by_id.get(message_id or "", ([], []))
         if not group:
             groups += (group, results)
@@ -242,6 +285,10 @@ def _messages(chain: Sequence[_Entry], data: bytes) -> Iterator[ViewMessage]:
     return (_message(group, data) for group in groups if group)
 
 
+def _role_of(entry: _Entry) -> str | None:
+    return "user" if entry.path == _ATTACHED else _role(object_of(entry.record.value, *entry.path[:-1]))
+
+
 def _message(group: Sequence[_Entry], data: bytes) -> ViewMessage:
     blocks: list[tuple[bool, bytes, Place]] = []
     whole = b""
@@ -251,8 +298,9 @@ def _message(group: Sequence[_Entry], data: bytes) -> ViewMessage:
         span = inner.span(path)
         whole = inner.data[slice(*span)] if span is not None else b""
         content = list_of(record.value, *path, "content")
-        if not content:
-            text = encode({"type": "text", "text": text_of(record.value, *path, "content") or ""})
+        if not content or path == _ATTACHED:
+            said = _attached(object_of(record.value)) if path == _ATTACHED else text_of(record.value, *path, "content")
+            text = encode({"type": "text", "text": said or ""})
             blocks.append((False, text, (record.index, ())))
             continue
         for item in inner.items_at((*path, "content")):
@@ -262,9 +310,9 @@ def _message(group: Sequence[_Entry], data: bytes) -> ViewMessage:
     results = [block for block in blocks if block[0]]
     origins = tuple(dict.fromkeys(entry.record.index for entry in group))
     places = tuple(place for _, _, place in results)
-    if len(group) == 1:
+    role = _role_of(group[0])
+    if len(group) == 1 and text_of(group[0].record.value, *group[0].path, "role") is not None:
         return ViewMessage(whole, origins, places)
-    role = text_of(group[0].record.value, *group[0].path, "role")
     # Of one user message, the results come first.
     ordered = results + [block for block in blocks if not block[0]] if role == "user" else blocks
     content_json = b",".join(block for _, block, _ in ordered)

@@ -41,7 +41,9 @@ def edit_items(items: Sequence[Span], removed: AbstractSet[int], inserted: Itera
     `items` are the spans of all its items. Each new item is put before the item of its index, or at the end; where
     that item goes, the new one takes its place. An item that goes takes its comma along.
     """
-    new = dict(inserted)
+    new: dict[int, bytes] = {}
+    for index, item in inserted:
+        new[index] = b"%b,%b" % (new[index], item) if index in new else item
     edits: list[Edit] = []
     for index in [index for index in new if index in removed]:
         edits.append(Edit(*items[index], new.pop(index)))

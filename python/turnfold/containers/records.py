@@ -39,6 +39,10 @@ class Records(ABC):
         """Return what a record is called when it holds no message."""
         return text_of(record, "type") or "record without a type"
 
+    def rows(self, document: Document) -> tuple[Record, ...]:
+        """Return the records: the lines of JSON lines, the items of an array. An override finds them elsewhere."""
+        return document.records
+
     def spell(self, records: Sequence[Record], change: Change, role: str, text: str) -> object:
         """Return the record of a summary, for `summarise`."""
         raise NotImplementedError
@@ -46,7 +50,7 @@ class Records(ABC):
     def recognise(self, document: Document) -> Mark | None:
         """Return the first mark among the first records, a proof before any other."""
         best: Mark | None = None
-        for record in document.records[:_LOOKED_AT]:
+        for record in self.rows(document)[:_LOOKED_AT]:
             mark = None if record.value is None else self.mark(record.value)
             if mark is None:
                 continue
@@ -58,7 +62,7 @@ class Records(ABC):
 
     def read(self, document: Document) -> Reading:
         """Read every transcript; what no message was read from is `unread`."""
-        records = document.records
+        records = self.rows(document)
         if not any(record.value is not None and self.mark(record.value) is not None for record in records):
             raise InvalidLogError(f"This is no log of kind {self.name}: none of its records is", 0, "")
         try:
@@ -86,22 +90,28 @@ class Records(ABC):
             if change.holes:
                 edits += self.summarise(document, change)
             for place, value in shortened(change):
-                edits.append(edit_value(document, document.records[place[0]], place, value))
+                edits.append(edit_value(document, self.rows(document)[place[0]], place, value))
         return apply_edits(document.data, edits)
 
     def summarise(self, document: Document, change: Change) -> Iterable[Edit]:
         """Return the edits that record the change's summaries."""
         removed, summaries = placed(change)
-        new = [(index, encode(self.spell(document.records, change, role, text))) for index, role, text in summaries]
-        return edit_records(document, removed, new)
+        new = [(index, encode(self.spell(self.rows(document), change, role, text))) for index, role, text in summaries]
+        return edit_records(document, removed, new, self.rows(document))
 
 
 def edit_records(
-    document: Document, removed: AbstractSet[int], inserted: Sequence[tuple[int, bytes]]
+    document: Document,
+    removed: AbstractSet[int],
+    inserted: Sequence[tuple[int, bytes]],
+    records: Sequence[Record] | None = None,
 ) -> Iterator[Edit]:
-    """Return the edits that take records out and put new ones in, each before the record of its index."""
-    records = document.records
-    if not document.is_lines:
+    """Return the edits that take records out and put new ones in, each before the record of its index.
+
+    `records` are all of the log; the document's lines or items where they are not given.
+    """
+    records = document.records if records is None else records
+    if records is not document.lines:
         yield from edit_items([(record.start, record.stop) for record in records], removed, inserted)
         return
     for index in removed:
