@@ -9,9 +9,13 @@ from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, Record, encode
 from turnfold.containers.edits import Edit, apply_edits, edit_items
+from turnfold.containers.embedded import Embedded
 from turnfold.containers.protocol import Change, Hole, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.view import ChatView, ViewMessage, view
 from turnfold.errors import InvalidLogError, NotWritableError, ReadError
+
+INSIDE: Final = -1
+"""A step of a path: the string there holds JSON, and the path goes on inside."""
 
 _LOOKED_AT: Final = 64
 """How many lines tell what a file is."""
@@ -24,6 +28,9 @@ class Conversation:
     `id` is the log's own id of it, None where it has none. `head` are fields of a request that the view has beside its
     messages (model, tools), `system` is an instruction that stands outside the array, `after` are messages that stand
     outside of it and come last. `around` is what a projection looks up beside the array.
+    A step `INSIDE` goes on inside a string that holds JSON. `id` is the log's own id of it, None where it has none.
+    `head` are fields of a request that the view has beside its messages (model, tools), `system` is an instruction that
+    stands outside the array. `around` is what a projection looks up beside the array.
     """
 
     path: tuple[str | int, ...]
@@ -120,7 +127,8 @@ class Listed(ABC):
         chat = ChatView()
         if conversation.system is not None:
             chat.text("system", conversation.system)
-        elements = document.items_at(conversation.path)
+        document, inside, _ = _opened(document, conversation.path)
+        elements = document.items_at(inside)
         self.project_all(chat, elements, document.data, conversation)
         used = {index for message in chat.messages for index in message.origins}
         unread.update(self.kind(element.value) for element in elements if element.index not in used)
@@ -148,12 +156,14 @@ class Listed(ABC):
                 edits += self._edits(document, path, change)
         return apply_edits(document.data, edits)
 
-    def _edits(self, document: Document, path: tuple[str | int, ...], change: Change) -> Iterator[Edit]:
+    def _edits(self, document: Document, path: tuple[str | int, ...], change: Change) -> Iterable[Edit]:
+        document, path, texts = _opened(document, path)
         elements = document.items_at(path)
-        if change.holes:
-            yield from self.summarise(elements, change)
-        for place, value in shortened(change):
-            yield edit_value(document, elements[place[0]], place, value)
+        edits = list(self.summarise(elements, change)) if change.holes else []
+        edits += (edit_value(document, elements[place[0]], place, value) for place, value in shortened(change))
+        for text in reversed(texts):
+            edits = list(text.edits(edits))
+        return edits
 
     def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Return the edits that record the change's summaries in the array of `elements`.
@@ -225,9 +235,21 @@ def edit_value(document: Document, record: Record, place: Place, new: bytes) -> 
     return Edit(record.start + span[0], record.start + span[1], new)
 
 
+def _opened(document: Document, path: tuple[str | int, ...]) -> tuple[Document, tuple[str | int, ...], list[Embedded]]:
+    """Follow a path into strings that hold JSON: the innermost document, the path there, and the strings passed."""
+    texts: list[Embedded] = []
+    while INSIDE in path:
+        at = path.index(INSIDE)
+        start, stop = document.span(path[:at]) or (0, 0)
+        texts.append(Embedded(document.data[start:stop], start))
+        document, path = Document(texts[-1].text), path[at + 1 :]
+    return document, path, texts
+
+
 def _place(line: tuple[int, ...], path: tuple[str | int, ...]) -> str:
     """Spell a place: `line 3`, `[2]`, `simulations[4]`. The last key, the name of the array, says nothing."""
     shown = f"line {line[0] + 1}" if line else ""
+    path = tuple(step for step in path if step != INSIDE)
     steps = path[:-1] if path and isinstance(path[-1], str) else path
     inner = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
     return " ".join(part for part in (shown, inner) if part) or "transcript"

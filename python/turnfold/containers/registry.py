@@ -23,10 +23,12 @@ from turnfold.containers.message_lists import MESSAGE_LISTS
 from turnfold.containers.message_records import MESSAGE_RECORDS
 from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
 from turnfold.containers.mint import MINT
+from turnfold.containers.monocle import MONOCLE
 from turnfold.containers.multi_agent_chat import MULTI_AGENT_CHAT
 from turnfold.containers.opencode import OPENCODE
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
 from turnfold.containers.openhands_v1 import OPENHANDS_V1
+from turnfold.containers.opentelemetry import OPENTELEMETRY
 from turnfold.containers.patient_agent_bench import PATIENT_AGENT_BENCH
 from turnfold.containers.pi import PI
 from turnfold.containers.protocol import Container, Mark, Strength
@@ -63,10 +65,12 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     MESSAGE_RECORDS,
     MINI_SWE_AGENT,
     MINT,
+    MONOCLE,
     MULTI_AGENT_CHAT,
     OPENCODE,
     OPENHANDS_V0,
     OPENHANDS_V1,
+    OPENTELEMETRY,
     PATIENT_AGENT_BENCH,
     PI,
     PROVIDER_RESPONSE,
