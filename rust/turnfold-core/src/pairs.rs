@@ -105,7 +105,7 @@ impl PairTable {
         let Some(block) = block_at(transcript, at) else {
             return false;
         };
-        if !block.row.by_name {
+        if !block.row.by_name || block.row.family > 0 {
             let Some(id) = block.call_id() else { return false };
             out.push_str(&id);
             return true;
@@ -161,11 +161,14 @@ impl ScanOptions {
 /// What a call and its result are matched by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key<'a> {
-    Id(Cow<'a, str>),
+    /// A family of calls, and the id.
+    Id(u8, Cow<'a, str>),
     /// A call form that has no ids, or a call without one: the tool's name, nearest first.
     Name(Cow<'a, str>),
     /// A call without an id that the provider ran itself: whichever is nearest.
     Server,
+    /// A call without an id or a name, in a family where place alone says what answers it.
+    Place(u8),
 }
 
 const NONE: u32 = u32::MAX;
@@ -309,7 +312,13 @@ impl Course {
         let index = message.index;
         match message.role() {
             Role::Assistant => {
-                let joined = place != ResultPlace::SameRun && self.before == Some(Role::Assistant);
+                let joined = self.before == Some(Role::Assistant)
+                    && match place {
+                        ResultPlace::SameRun => false,
+                        ResultPlace::NextMessage => true,
+                        // Items of one answer; text after a call is the next answer, which nobody gives before results.
+                        ResultPlace::Later => !shape.text,
+                    };
                 self.opener = match self.opener.take() {
                     Some(range) if joined => Some(range.start..index + 1),
                     _ => Some(index..index + 1),
@@ -341,6 +350,7 @@ impl Course {
 struct Shape {
     results: bool,
     others: bool,
+    text: bool,
 }
 
 impl Shape {
@@ -351,6 +361,7 @@ impl Shape {
                 shape.results = true;
             } else {
                 shape.others = true;
+                shape.text |= block.kind() == BlockKind::Text;
             }
         }
         shape
@@ -407,12 +418,15 @@ pub fn block_at(transcript: &Transcript, at: BlockRef) -> Option<BlockView<'_>> 
 
 /// Whether a block should have an id and has none.
 pub(crate) fn lacks_id(block: &BlockView<'_>) -> bool {
-    block.row.call_id.is_none() && !block.row.by_name
+    block.row.call_id.is_none() && !block.row.by_name && !block.row.whole
 }
 
 fn key_of<'a>(block: &BlockView<'a>) -> Option<Key<'a>> {
     if !block.row.by_name {
-        return block.call_id().map(Key::Id);
+        return block.call_id().map(|id| Key::Id(block.row.family, id));
+    }
+    if block.row.family > 0 {
+        return Some(Key::Place(block.row.family));
     }
     if block.row.server_side {
         return Some(Key::Server);
@@ -446,7 +460,7 @@ impl<'a> Pass<'a> {
         let Some(key) = key_of(block) else { return };
         let group = self.group(at.message);
         match &key {
-            Key::Id(id) => {
+            Key::Id(_, id) => {
                 let state = self.ids.entry(key.clone()).or_default();
                 if let Some(before) = self.calls.rows.get(state.last_call as usize).map(|call| call.at) {
                     self.table.reuses.push(Reuse {
@@ -466,6 +480,7 @@ impl<'a> Pass<'a> {
                 }
             }
             Key::Name(_) | Key::Server => self.name(at, Some(call)),
+            Key::Place(_) => {}
         }
         self.ids.entry(key).or_default().push(&mut self.calls, call, group);
     }
@@ -557,10 +572,10 @@ impl<'a> Pass<'a> {
         }
         let state = match key {
             Key::Name(name) => self.with_ids.get_mut(name)?,
-            Key::Id(_) if self.ids.get(key).is_some_and(|state| state.calls == 0) => {
+            Key::Id(..) if self.ids.get(key).is_some_and(|state| state.calls == 0) => {
                 self.ids.get_mut(&Key::Name(block.name()?))?
             }
-            Key::Id(_) | Key::Server => return None,
+            Key::Id(..) | Key::Server | Key::Place(_) => return None,
         };
         state.first_open(calls).filter(|&call| opened(calls, call))
     }
@@ -574,11 +589,11 @@ impl<'a> Pass<'a> {
         }
         let last = last_call.and_then(|call| self.calls.rows.get(call as usize));
         let id = match (key, last) {
-            (Key::Id(id), _) => id.into_owned(),
+            (Key::Id(_, id), _) => id.into_owned(),
             (Key::Name(name), _) if !self.names_pair => format!("fn:{name}"),
             (Key::Name(name), Some(call)) => format!("{name}#{}", call.number),
             (Key::Name(name), None) => name.into_owned(),
-            (Key::Server, _) => return,
+            (Key::Server | Key::Place(_), _) => return,
         };
         self.table.duplicate_result_ids.push(id);
     }

@@ -33,6 +33,15 @@ pub(crate) const fn refused_by_some(rule: &'static str, answer: &'static str) ->
     }
 }
 
+/// A demand that no provider's answer is on record for.
+pub(crate) const fn unconfirmed(rule: &'static str, answer: &'static str) -> Demand {
+    Demand {
+        rule,
+        severity: Severity::Hint,
+        answer,
+    }
+}
+
 /// Where results belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResultPlace {

@@ -194,6 +194,8 @@ pub struct Block {
     pub by_name: bool,
     /// A result of a call that the model does not wait for: it may stand anywhere after the call, beside others.
     pub non_blocking: bool,
+    /// Calls and results pair within one family only: kinds that the provider keeps apart. 0 where the format has one.
+    pub family: u8,
     /// A call that the provider runs itself: its result, if any, stands in the same message.
     pub server_side: bool,
     /// A call with its result inside: it pairs with nothing.
@@ -306,6 +308,10 @@ pub struct Head {
     pub schema: Option<Span>,
     /// Whether the request turns the model's thinking on.
     pub thinking: bool,
+    /// Whether the request goes on from items that only the server holds.
+    pub continued: bool,
+    /// Whether the request says that the server keeps none of its items.
+    pub unstored: bool,
     /// Texts of `system` to count.
     pub system_texts: Vec<TextSpan>,
     /// Counts made so far, by encoding.
@@ -370,6 +376,12 @@ impl Transcript {
     /// and a result here may answer a call there. O(blocks).
     pub fn remote(&self) -> bool {
         self.format.remote(self)
+    }
+
+    /// Whether a block stands for something that only the server holds. O(blocks).
+    pub fn has_pointer(&self) -> bool {
+        let mut blocks = self.segments.iter().flat_map(|segment| &segment.blocks);
+        blocks.any(|block| block.binding == Binding::Pointer)
     }
 
     /// The message at `index`. O(log segments).

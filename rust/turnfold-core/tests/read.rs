@@ -84,6 +84,8 @@ fn block(view: BlockView<'_>, list: &str) -> Map<String, Value> {
         ("server_side", flag(view.row.server_side)),
         ("blank", flag(view.row.blank)),
         ("is_error", flag(view.row.is_error)),
+        ("whole", flag(view.row.whole)),
+        ("part_of", json!(view.part_of())),
     ];
     fields
         .into_iter()
@@ -96,7 +98,12 @@ fn message(view: MessageView<'_>, list: &str, expected: &Value) -> Value {
     let mut blocks = Vec::new();
     for (k, view) in view.blocks().enumerate() {
         let mut block = block(view, list);
-        // The table names the body only where it matters.
+        // The table names the seal and the item's id only where they matter, and so the body.
+        for (key, value) in [("seal", view.seal()), ("item_id", view.item_id())] {
+            if !expected["blocks"][k][key].is_null() {
+                block.insert(key.to_owned(), json!(value));
+            }
+        }
         if !expected["blocks"][k]["body"].is_null() {
             let body = view
                 .row
@@ -299,7 +306,8 @@ fn new_messages_come_back_as_what_they_say() {
             let read = read([b"[", message.as_slice(), b"]"].concat(), Some(format.name())).unwrap();
             let view = read.message(0).unwrap();
             let expected = match (format.name(), asked) {
-                (_, Role::Assistant | Role::User) | ("openai.chat", Role::System | Role::Developer) => asked,
+                (_, Role::Assistant | Role::User)
+                | ("openai.chat" | "openai.responses", Role::System | Role::Developer) => asked,
                 _ => Role::User,
             };
             assert_eq!(view.role(), expected);

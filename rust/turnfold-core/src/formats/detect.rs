@@ -64,8 +64,7 @@ impl Mark {
 }
 
 /// Fields that hold the conversation in formats that this version does not read.
-const OTHER_BODIES: [(&str, &str); 7] = [
-    ("input", "OpenAI Responses"),
+const OTHER_BODIES: [(&str, &str); 6] = [
     ("contents", "Gemini generateContent"),
     ("conversations", "ShareGPT"),
     ("conversation", "a conversation export"),
@@ -245,7 +244,6 @@ fn foreign(messages: Value<'_>) -> Option<ReadError> {
                 b"content" => content = Some(value),
                 b"parts" => other = Some((value, "parts", "Gemini")),
                 b"from" => other = Some((value, "from", "ShareGPT")),
-                b"call_id" => other = Some((value, "call_id", "OpenAI Responses items")),
                 _ => {}
             }
         }

@@ -12,11 +12,16 @@ use crate::transcript::{
 pub mod anthropic_messages;
 mod detect;
 pub mod openai_chat;
+pub mod openai_responses;
 
 pub use detect::{Conversation, Mark, Strength, conversation, detect};
 
 /// Every wire format, in the order in which detection asks them.
-pub const ALL: [&dyn WireFormat; 2] = [&openai_chat::OpenAiChat, &anthropic_messages::AnthropicMessages];
+pub const ALL: [&dyn WireFormat; 3] = [
+    &openai_chat::OpenAiChat,
+    &anthropic_messages::AnthropicMessages,
+    &openai_responses::OpenAiResponses,
+];
 
 /// The format with this public name or one of its aliases; letter case, `-` and `_` for `.` make no difference.
 pub fn by_name(name: &str) -> Option<&'static dyn WireFormat> {
@@ -204,6 +209,7 @@ pub(crate) fn block_of(value: Value<'_>, kind: BlockKind, place: Place) -> Block
         body: None,
         texts: 0..0,
         by_name: false,
+        family: 0,
         non_blocking: false,
         server_side: false,
         whole: false,

@@ -73,6 +73,8 @@ impl Transcript {
             tools: None,
             schema: None,
             thinking: false,
+            continued: false,
+            unstored: false,
             system_texts: Vec::new(),
             counts: HeadMemo::default(),
         };

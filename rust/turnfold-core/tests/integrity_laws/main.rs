@@ -154,11 +154,11 @@ proptest! {
                 }
                 (Some(message), None) => {
                     prop_assert!(message < t.len());
-                    prop_assert_eq!(&finding.path, &format!("messages[{message}]"));
+                    prop_assert_eq!(&finding.path, &format!("{}[{message}]", t.list_field()));
                 }
                 (None, block) => {
                     prop_assert!(block.is_none() && t.is_empty());
-                    prop_assert_eq!(&finding.path, "messages");
+                    prop_assert_eq!(&finding.path, t.list_field());
                 }
             }
         }

@@ -136,7 +136,12 @@ fn open_batch(t: &Transcript, pairs: &Table) -> Vec<usize> {
     let place = t.format().rules().result_place;
     let first = match place {
         ResultPlace::SameRun => last,
-        ResultPlace::NextMessage | ResultPlace::Later => run_start(t, last),
+        ResultPlace::NextMessage => run_start(t, last),
+        ResultPlace::Later => {
+            let says = |k: usize| t.message(k).unwrap().blocks().any(|b| b.kind() == BlockKind::Text);
+            let first = run_start(t, last);
+            (first..=last).rev().find(|&k| says(k)).unwrap_or(first)
+        }
     };
     let carrier = match place {
         ResultPlace::SameRun | ResultPlace::Later => Role::Tool,

@@ -16,6 +16,7 @@ use crate::transcript::{Block, Message, Transcript};
 
 pub mod anthropic_messages;
 pub mod openai_chat;
+pub mod openai_responses;
 
 /// A vendor's framing.
 pub trait Envelope: Sync + fmt::Debug {

@@ -148,19 +148,19 @@ impl Envelope for OpenAiChatEnvelope {
     }
 }
 
-fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
+pub(super) fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
     let form = TextForm::Json;
     encoding.tokenizer().count(&TextSpan { span, form }.read(source)) as u64
 }
 
-fn holds_items(tools: &[u8]) -> bool {
+pub(super) fn holds_items(tools: &[u8]) -> bool {
     Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
 }
 
 /// An image by the published rules of all models at once, since messages are counted before a model is known: tiles
 /// (gpt-4o 85 + 170 a tile; gpt-5 70 + 140; gpt-4o-mini 2833 + 5667) and patches of 32 pixels (at most 1,536 for the
 /// small 4.1 models, at most 10,000 at original detail; 1 to 2.46 tokens each).
-fn image_tokens(url: &[u8], low: bool) -> TokenCount {
+pub(super) fn image_tokens(url: &[u8], low: bool) -> TokenCount {
     let Some(Pixels { width, height }) = data_url_payload(url).and_then(image_pixels) else {
         let tiles = if low { 0 } else { MOST_TILES };
         return TokenCount::estimate(if low { 85 } else { 765 }, 32, 2_833 + 5_667 * tiles);
