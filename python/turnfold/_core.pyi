@@ -15,7 +15,7 @@ __all__ = [
     "encode",
     "encoding_for_model",
     "extract_identifiers",
-    "find_split",
+    "layout",
     "occurring",
     "scan",
     "split_points",
@@ -84,6 +84,7 @@ class Transcript:
     def leading(self) -> int: ...
     @property
     def remote(self) -> bool: ...
+    def bound_reasoning(self, model: str | None) -> tuple[bool, tuple[str, str], tuple[str, str]] | None: ...
 
 @final
 class Json:
@@ -100,6 +101,9 @@ class Splits:
     def at_or_before(self, index: int) -> int | None: ...
     def at_or_after(self, index: int) -> int | None: ...
     def why_not(self, index: int) -> list[_Blocker]: ...
+    def find(
+        self, transcript: Transcript, kind: Literal["messages", "turns", "tokens"], amount: int, encoding: str
+    ) -> tuple[int, int, list[_Blocker]] | None: ...
 
 def scan(
     transcript: Transcript, options: _Options
@@ -114,13 +118,9 @@ def scan(
     list[tuple[str, int]],
 ]: ...
 def split_points(transcript: Transcript, options: _Options) -> Splits: ...
-def find_split(
-    transcript: Transcript,
-    options: _Options,
-    kind: Literal["messages", "turns", "tokens"],
-    amount: int,
-    encoding: str,
-) -> tuple[int, int, list[_Blocker]] | None: ...
+def layout(
+    transcript: Transcript, options: _Options
+) -> tuple[list[int], tuple[int, int], tuple[int, int], list[tuple[int, int]], tuple[int, int]]: ...
 def compare_prefix(
     before: Transcript, after: Transcript, encoding: str
 ) -> tuple[int, int, int, tuple[Literal["tools", "system", "messages"], int | None, str] | None, bool, bool]: ...

@@ -7,6 +7,7 @@ from typing import Literal, assert_never
 from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
+from turnfold.model.layout import Layout
 from turnfold.model.prefix import Difference, PrefixReport
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
@@ -41,10 +42,11 @@ class SplitPoints(Collection[int]):
     Never below the leading system and developer messages. Made by `split_points`.
     """
 
-    __slots__ = ("_kernel",)
+    __slots__ = ("_kernel", "_transcript")
 
-    def __init__(self, kernel: _core.Splits) -> None:
+    def __init__(self, kernel: _core.Splits, transcript: Transcript) -> None:
         self._kernel = kernel
+        self._transcript = transcript
 
     def __contains__(self, index: object) -> bool:
         return isinstance(index, int) and 0 <= index <= sys.maxsize and self._kernel.contains(index)
@@ -72,10 +74,38 @@ class SplitPoints(Collection[int]):
             raise ArgumentError(f"There is no index {index} to cut at")
         return tuple(Blocker(*fields) for fields in self._kernel.why_not(index))
 
+    def find(self, keep: Keep, *, encoding: str | None = None, model: str | None = None) -> SplitPoint | None:
+        """Find the cut that keeps what is asked: see `find_split`. O(log messages), and for turns O(messages)."""
+        kind: Literal["messages", "turns", "tokens"]
+        match keep:
+            case KeepMessages(count):
+                kind, amount = "messages", count
+            case KeepTurns(count):
+                kind, amount = "turns", count
+            case KeepTokens(limit_tokens):
+                kind, amount = "tokens", limit_tokens
+            case _:
+                assert_never(keep)
+        if amount < 0:
+            raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
+        transcript = self._transcript
+        encoding = transcript.encoding(encoding, model)
+        choice = self._kernel.find(transcript.kernel, kind, min(amount, sys.maxsize), encoding)
+        if choice is None:
+            return None
+        index, requested, moved_by = choice
+        return SplitPoint(
+            index=index,
+            requested=requested,
+            kept=len(transcript) - index,
+            evicted=index - transcript.leading,
+            moved_by=tuple(Blocker(*fields) for fields in moved_by),
+        )
+
 
 def split_points(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> SplitPoints:
     """Find every legal cut. O(messages)."""
-    return SplitPoints(_core.split_points(kernel_of(transcript), _fields(options)))
+    return SplitPoints(_core.split_points(kernel_of(transcript), _fields(options)), transcript)
 
 
 def find_split(
@@ -88,33 +118,16 @@ def find_split(
 ) -> SplitPoint | None:
     """Find the legal cut that keeps what is asked, or the nearest one that keeps more; None where there is none.
 
-    For `KeepTokens`, which is a limit, the nearest one that keeps less.
+    For `KeepTokens`, which is a limit, the nearest one that keeps less. Who asks more than once asks
+    `split_points(...)`.
     """
-    kind: Literal["messages", "turns", "tokens"]
-    match keep:
-        case KeepMessages(count):
-            kind, amount = "messages", count
-        case KeepTurns(count):
-            kind, amount = "turns", count
-        case KeepTokens(limit_tokens):
-            kind, amount = "tokens", limit_tokens
-        case _:
-            assert_never(keep)
-    if amount < 0:
-        raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
-    kernel = kernel_of(transcript)
-    encoding = transcript.encoding(encoding, model)
-    choice = _core.find_split(kernel, _fields(options), kind, min(amount, sys.maxsize), encoding)
-    if choice is None:
-        return None
-    index, requested, moved_by = choice
-    return SplitPoint(
-        index=index,
-        requested=requested,
-        kept=len(transcript) - index,
-        evicted=index - transcript.leading,
-        moved_by=tuple(Blocker(*fields) for fields in moved_by),
-    )
+    return split_points(transcript, options).find(keep, encoding=encoding, model=model)
+
+
+def layout(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> Layout:
+    """Find what a compaction must know beside the legal cuts. O(blocks)."""
+    turns, folded, barrier, lasting, reasoned_loop = _core.layout(kernel_of(transcript), _fields(options))
+    return Layout(tuple(turns), folded, barrier, tuple(lasting), reasoned_loop)
 
 
 def compare_prefix(

@@ -15,6 +15,7 @@ from turnfold.errors import ArgumentError, InvalidMessageError
 from turnfold.model.blocks import Block, Role
 from turnfold.model.counts import DEFAULT_ENCODING, TokenCount
 from turnfold.model.summary import ToolDigest
+from turnfold.model.thinking import BoundReasoning
 
 Message = Mapping[str, object]
 """A message as Python objects."""
@@ -170,6 +171,14 @@ class Transcript:
         They count as input and stay there whatever is cut here, and a result here may answer a call there. O(blocks).
         """
         return self.kernel.remote
+
+    def bound_reasoning(self, model: str | None = None) -> BoundReasoning | None:
+        """Say how the provider binds reasoning to what stands before it; None where it does not.
+
+        `model` overrides the one that the body names.
+        """
+        found = self.kernel.bound_reasoning(model)
+        return None if found is None else BoundReasoning(*found)
 
     @property
     def roles(self) -> tuple[str, ...]:

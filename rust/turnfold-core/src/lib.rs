@@ -8,6 +8,7 @@ pub mod formats;
 pub mod groups;
 pub mod identifiers;
 pub mod json;
+pub mod layout;
 pub mod meter;
 pub mod pairs;
 pub mod prefix;

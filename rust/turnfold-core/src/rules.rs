@@ -86,6 +86,8 @@ pub struct Rules {
     pub call_list: Option<&'static str>,
     /// Ids of calls are optional: without one, calls and results pair by the tool's name and their order.
     pub names_pair: bool,
+    /// Whether what a provider folded opens the conversation. If not, it hands back the user's messages before it.
+    pub barrier_opens: bool,
 
     /// There is at least one message.
     pub has_messages: Demand,
@@ -148,6 +150,7 @@ impl Rules {
             id_scope: IdScope::WhileOpen,
             call_list: None,
             names_pair: false,
+            barrier_opens: false,
             has_messages: UNSET,
             result_needs_call: UNSET,
             call_needs_result: UNSET,

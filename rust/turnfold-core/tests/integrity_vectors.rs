@@ -1,4 +1,4 @@
-//! The tables `tests/vectors/scan.json` and `tests/vectors/splits.json`, which pytest reads as well.
+//! The tables `tests/vectors/scan.json`, `splits.json` and `layout.json`, which pytest reads as well.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,12 +7,14 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnfold_core::Transcript;
 use turnfold_core::findings::{CHECKS, Finding, Severity, scan};
+use turnfold_core::layout::layout;
 use turnfold_core::pairs::{BlockRef, Pair, ScanOptions};
 use turnfold_core::splits::{Blocker, Keep, find_split_by, splits};
 
@@ -213,4 +215,21 @@ fn a_cut_outside_says_so() {
     assert!(cuts.why_not(2).is_empty());
     assert_eq!(cuts.at_or_before(0), None);
     assert_eq!(cuts.at_or_after(3), None);
+}
+
+#[test]
+fn parts_are_where_the_table_says() {
+    for case in table("layout.json") {
+        let name = &case["name"];
+        let found = layout(&transcript(&case), &options(&case));
+        let ends = |range: &Range<usize>| json!([range.start, range.end]);
+        let part = |range: &Range<usize>| if range.is_empty() { Value::Null } else { ends(range) };
+        assert_eq!(json!(found.turns), case["turns"], "{name}");
+        assert_eq!(part(&found.folded), case["folded"], "{name}");
+        assert_eq!(part(&found.barrier), case["barrier"], "{name}");
+        assert_eq!(part(&found.reasoned_loop), case["reasoned_loop"], "{name}");
+        let lasting: Vec<Value> = found.lasting.iter().map(ends).collect();
+        let expected = case["lasting"].as_array().cloned().unwrap_or_default();
+        assert_eq!(lasting, expected, "{name}");
+    }
 }

@@ -1,8 +1,11 @@
 //! Integrity, legal cuts and shared prefixes.
 
+use std::ops::Range;
+
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use turnfold_core::findings::{self, Severity};
+use turnfold_core::layout as parts;
 use turnfold_core::pairs::{BlockRef, ScanOptions};
 use turnfold_core::prefix;
 use turnfold_core::splits::{self, Blocker, Keep};
@@ -120,6 +123,26 @@ impl Splits {
         self.0.at_or_after(index)
     }
 
+    fn find(
+        &self,
+        py: Python<'_>,
+        transcript: &Transcript,
+        kind: &str,
+        amount: usize,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+    ) -> PyResult<Option<(usize, usize, Vec<BlockerFields>)>> {
+        detached(py, || {
+            let keep = match kind {
+                "messages" => Keep::Messages(amount),
+                "turns" => Keep::Turns(amount),
+                "tokens" => Keep::Tokens(amount as u64),
+                _ => return Err(Fault::new("argument", format!("Nothing is kept by {kind:?}"))),
+            };
+            let choice = splits::find_split(&transcript.0, &self.0, keep, input::encoding(&encoding)?);
+            Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
+        })
+    }
+
     fn why_not(&self, py: Python<'_>, index: usize) -> PyResult<Vec<BlockerFields>> {
         attached(py, || Ok(self.0.why_not(index).into_iter().map(blocker).collect()))
     }
@@ -131,27 +154,28 @@ pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: Opt
     detached(py, || Ok(Splits(splits::splits(&transcript.0, &options))))
 }
 
+/// Turns, folded, barrier, lasting, reasoned loop.
+type LayoutFields = (
+    Vec<usize>,
+    (usize, usize),
+    (usize, usize),
+    Vec<(usize, usize)>,
+    (usize, usize),
+);
+
 #[pyfunction]
-pub(crate) fn find_split(
-    py: Python<'_>,
-    transcript: &Transcript,
-    options: OptionFields<'_>,
-    kind: &str,
-    amount: usize,
-    #[pyo3(from_py_with = input::name)] encoding: String,
-) -> PyResult<Option<(usize, usize, Vec<BlockerFields>)>> {
+pub(crate) fn layout(py: Python<'_>, transcript: &Transcript, options: OptionFields<'_>) -> PyResult<LayoutFields> {
     let options = scan_options(options)?;
     detached(py, || {
-        let keep = match kind {
-            "messages" => Keep::Messages(amount),
-            "turns" => Keep::Turns(amount),
-            "tokens" => Keep::Tokens(amount as u64),
-            _ => return Err(Fault::new("argument", format!("Nothing is kept by {kind:?}"))),
-        };
-        let encoding = input::encoding(&encoding)?;
-        let splits = splits::splits(&transcript.0, &options);
-        let choice = splits::find_split(&transcript.0, &splits, keep, encoding);
-        Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
+        let found = parts::layout(&transcript.0, &options);
+        let ends = |range: Range<usize>| (range.start, range.end);
+        Ok((
+            found.turns,
+            ends(found.folded),
+            ends(found.barrier),
+            found.lasting.into_iter().map(ends).collect(),
+            ends(found.reasoned_loop),
+        ))
     })
 }
 

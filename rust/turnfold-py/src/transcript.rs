@@ -35,6 +35,9 @@ type BlockFields = (
 /// `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
 type DigestFields = (usize, &'static str, String, Option<String>, String, String, bool);
 
+/// Whether the model refuses it, a header with its value, a field of the body with its value.
+type BoundFields = (bool, (&'static str, &'static str), (&'static str, &'static str));
+
 /// A range of messages to keep, or the JSON of a new one.
 #[derive(FromPyObject)]
 enum PartArgument<'py> {
@@ -235,6 +238,18 @@ impl Transcript {
     #[getter]
     fn leading(&self) -> usize {
         self.0.leading()
+    }
+
+    fn bound_reasoning(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+    ) -> PyResult<Option<BoundFields>> {
+        attached(py, || {
+            let model = model.or_else(|| self.0.model().map(Into::into)).unwrap_or_default();
+            let bound = self.0.format().bound_reasoning();
+            Ok(bound.map(|b| (b.refuses(&model), b.header, b.setting)))
+        })
     }
 
     #[getter]

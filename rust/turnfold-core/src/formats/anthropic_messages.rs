@@ -3,7 +3,8 @@
 //! Source of the shapes: the generated types of `anthropic` (Python) 2.14, its beta kinds included.
 
 use super::{
-    Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
+    BoundReasoning, Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text,
+    plain_message, role_of,
 };
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
@@ -51,6 +52,10 @@ impl WireFormat for AnthropicMessages {
 
     fn arguments<'d>(&self, call: Value<'d>) -> Option<Value<'d>> {
         call.get("input")
+    }
+
+    fn bound_reasoning(&self) -> Option<&'static BoundReasoning> {
+        Some(&BOUND_REASONING)
     }
 
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
@@ -400,6 +405,13 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
     best
 }
 
+/// The page "Preserved thinking", and `thinking.block_binding` in the generated types.
+static BOUND_REASONING: BoundReasoning = BoundReasoning {
+    models: &["claude-fable-5-1", "claude-fable-5-2"],
+    header: ("anthropic-beta", "thinking-binding-controls-2026-08-01"),
+    setting: ("thinking.block_binding.prefix_mismatch_behavior", "drop_block"),
+};
+
 /// The demands of the format. Error texts are as public reports quote them: openclaw/openclaw#8525, cline/cline#7225,
 /// langchain-ai/langchain#34794, vellum-ai/vellum-assistant#2654, vercel/ai#13430, hua-bang/pulse-agent#346,
 /// tailcallhq/forgecode#1872, aws/amazon-q-developer-cli#695, coder/coder#22819; the order of blocks is as the page
@@ -407,6 +419,7 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::NextMessage,
     id_scope: IdScope::Request,
+    barrier_opens: true,
     has_messages: refused("AM-19", "messages: at least one message is required"),
     result_needs_call: refused("AM-1", UNEXPECTED_RESULT),
     call_needs_result: refused("AM-2", UNANSWERED),

@@ -52,6 +52,31 @@ impl Section {
     }
 }
 
+/// Reasoning that its provider takes back only after the very words that it was produced after.
+#[derive(Debug)]
+pub struct BoundReasoning {
+    /// Models that refuse it after other words, by name: variants (`name-20260101`, `vendor/name`) are meant too.
+    pub models: &'static [&'static str],
+    /// The header, and its value, that allows `setting`.
+    pub header: (&'static str, &'static str),
+    /// The field of the body, and its value, by which the provider leaves such reasoning out instead of refusing it.
+    pub setting: (&'static str, &'static str),
+}
+
+impl BoundReasoning {
+    /// Whether `model` is one of those that refuse.
+    pub fn refuses(&self, model: &str) -> bool {
+        let edge = |rest: Option<char>| !rest.is_some_and(|c| c.is_ascii_alphanumeric());
+        self.models.iter().any(|name| {
+            model.match_indices(name).any(|(at, _)| {
+                let (before, after) = (model.get(..at), model.get(at + name.len()..));
+                edge(before.and_then(|text| text.chars().next_back()))
+                    && edge(after.and_then(|text| text.chars().next()))
+            })
+        })
+    }
+}
+
 /// What the kernel needs to know of a wire format.
 pub trait WireFormat: Sync + fmt::Debug {
     /// The public name: `openai.chat`.
@@ -100,6 +125,11 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// The arguments inside a call's own JSON value, as a JSON value or as JSON in a string.
     fn arguments<'d>(&self, call: Value<'d>) -> Option<Value<'d>>;
+
+    /// How the provider binds reasoning to what stands before it; `None` where it does not.
+    fn bound_reasoning(&self) -> Option<&'static BoundReasoning> {
+        None
+    }
 
     /// The strongest mark of this format in a request, if any. `body` is the whole input, `messages` its array.
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;
