@@ -14,6 +14,7 @@ from turnfold.model.findings import Finding, IntegrityReport
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import (
     AnyOf,
+    Drop,
     ModelWindow,
     OnRequest,
     Policy,
@@ -42,6 +43,7 @@ __all__ = [
     "Blocker",
     "CompactionPlan",
     "CompactionResult",
+    "Drop",
     "Fallback",
     "Finding",
     "Function",

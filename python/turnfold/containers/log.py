@@ -7,7 +7,7 @@ from turnfold.containers.document import Document
 from turnfold.containers.protocol import Change, Container, Hole, LoggedTranscript, Reading
 from turnfold.containers.registry import detect, named
 from turnfold.errors import ArgumentError, NotWritableError, PlanMismatchError, TurnfoldError
-from turnfold.model.plan import KeepRange, SummaryHole, TruncateBlock
+from turnfold.model.plan import DropRange, KeepRange, StripBlocks, SummaryHole, TruncateBlock
 from turnfold.planning.apply import Applied
 from turnfold.transcript import Transcript
 
@@ -108,14 +108,19 @@ def _change(logged: LoggedTranscript, result: Applied) -> Change:
         match tile:
             case KeepRange(start=start, stop=stop):
                 at += stop - start
-            case SummaryHole(start=start, stop=stop):
+            case SummaryHole(start=start, stop=stop) if not tile.kept:
                 text = "".join(block.text for block in result.transcript.blocks(at))
                 holes.append(Hole(start, stop, result.transcript.roles[at], text))
                 at += 1
-            case TruncateBlock(start=start, blocks=blocks):
+            case TruncateBlock(start=start, blocks=blocks) if not tile.stripped:
                 texts = dict(_result_texts(result.transcript, at, blocks))
                 shortened[start] = (result.transcript.message_json(at), texts)
                 at += 1
+            case DropRange() | StripBlocks() | SummaryHole() | TruncateBlock():
+                raise NotWritableError(
+                    f"A log has no record for messages {tile.start} to {tile.stop} as the plan leaves them: "
+                    "dropped, without their reasoning, or kept behind the summary"
+                )
     return Change(logged, result.transcript, tuple(holes), shortened, result.before.n, result.after.n)
 
 

@@ -1,5 +1,6 @@
 """A plan tiles the transcript: every message is kept, replaced or rewritten, and the fit is known before any call."""
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -7,8 +8,11 @@ import msgspec
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
 from turnfold.model.scan import BODY_ONLY, ScanOptions
+from turnfold.model.thinking import NO_REASONING, ThinkingReport
 
 SummaryRole = Literal["user", "assistant"]
+
+DropReason = Literal["folded", "policy"]
 
 SkipReason = Literal[
     "under_trigger",
@@ -17,6 +21,7 @@ SkipReason = Literal[
     "budget_below_floor",
     "no_reduction",
     "misses_target",
+    "server_history",
     "invalid_input",
     "invalid_output",
 ]
@@ -31,6 +36,7 @@ class Skip(msgspec.Struct, frozen=True, tag="skip"):
     - `budget_below_floor`: the instructions and the unanswered user messages alone count more than the target;
     - `no_reduction`: the result would not be smaller;
     - `misses_target`: the smallest result that the policy allows would still count more than the target;
+    - `server_history`: the request continues a history that only the server holds, which no cut here shortens;
     - `invalid_input`: a message that would be kept breaks a rule of the provider (`findings`);
     - `invalid_output`: the result would break one (`findings`).
     """
@@ -48,10 +54,31 @@ class KeepRange(msgspec.Struct, frozen=True, tag="keep"):
     stop: int
 
 
+class StripBlocks(msgspec.Struct, frozen=True, tag="strip"):
+    """Message `start` (`stop = start + 1`) stays without `blocks`; every other byte of it stays."""
+
+    start: int
+    stop: int
+    blocks: tuple[int, ...]
+
+
+class DropRange(msgspec.Struct, frozen=True, tag="drop"):
+    """Messages `[start, stop)` go, and no summary stands for them.
+
+    `because` says why: the provider has folded them into a message that stays (`folded`), or the policy drops them
+    (`policy`).
+    """
+
+    start: int
+    stop: int
+    because: DropReason
+
+
 class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     """Messages `[start, stop)` are replaced by one summary message that counts at most `max_tokens` tokens.
 
-    Up to `task_max_tokens` of them are for quoting the first user message, and as many for the request in work.
+    Up to `task_max_tokens` of them are for quoting the first user message, and as many for the request in work. What
+    `kept` names stays and follows the summary, in order: state that is still in force, and what only the server holds.
     """
 
     start: int
@@ -60,18 +87,40 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     max_tokens: int
     task_max_tokens: int
     schema: str
+    kept: tuple[KeepRange | StripBlocks, ...] = ()
+
+    @property
+    def gone(self) -> tuple[range, ...]:
+        """The messages that the summary stands for."""
+        return without(self.start, self.stop, self.kept)
 
 
 class TruncateBlock(msgspec.Struct, frozen=True, tag="truncate"):
-    """Message `start` (`stop = start + 1`) stays with the texts of `blocks` cut to `max_tokens` tokens each."""
+    """Message `start` (`stop = start + 1`) stays with the texts of `blocks` cut to `max_tokens` tokens each.
+
+    `stripped` are blocks that it loses beside that.
+    """
 
     start: int
     stop: int
     blocks: tuple[int, ...]
     max_tokens: int
+    stripped: tuple[int, ...] = ()
 
 
-Tile = KeepRange | SummaryHole | TruncateBlock
+Tile = KeepRange | StripBlocks | DropRange | SummaryHole | TruncateBlock
+
+
+def without(start: int, stop: int, kept: Iterable[KeepRange | StripBlocks]) -> tuple[range, ...]:
+    """Return `[start, stop)` without the ranges `kept`, which lie in it in order."""
+    left: list[range] = []
+    for tile in kept:
+        if start < tile.start:
+            left.append(range(start, tile.start))
+        start = tile.stop
+    if start < stop:
+        left.append(range(start, stop))
+    return tuple(left)
 
 
 class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
@@ -80,6 +129,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     `tiles` cover `[0, messages)` in order, without gap or overlap. `source` is the fingerprint of the transcript that
     the plan is for; applying it to another is refused. `tokens_at_most` bounds the result from above and is at most
     `target_tokens`. `encoding`, `model` and `options` are what the caller gave: the result is judged with the same.
+    `thinking` says what becomes of kept reasoning.
     """
 
     source: str
@@ -92,3 +142,4 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     encoding: str | None = None
     model: str | None = None
     options: ScanOptions = BODY_ONLY
+    thinking: ThinkingReport = NO_REASONING

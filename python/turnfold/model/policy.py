@@ -5,6 +5,7 @@ import msgspec
 from turnfold.errors import ArgumentError
 from turnfold.model.plan import SummaryRole
 from turnfold.model.splits import Keep, KeepMessages
+from turnfold.model.thinking import ThinkingPolicy
 
 
 class ModelWindow(msgspec.Struct, frozen=True):
@@ -97,7 +98,18 @@ class TruncateResults(msgspec.Struct, frozen=True, tag="truncate_results"):
         _at_least("max_tokens", self.max_tokens, self.min_tokens)
 
 
-Step = Summarize | TruncateResults
+class Drop(msgspec.Struct, frozen=True, tag="drop"):
+    """Drop everything between the leading instructions and the kept tail, and put nothing in its place.
+
+    The last resort where a summary does not fit. The tail is what `keep` names, more where a turn opened earlier: it
+    starts with a message of the user. An earlier summary stays, and so do user messages that nobody has answered yet,
+    state that is in force, and what only the server holds.
+    """
+
+    keep: Keep = msgspec.field(default_factory=lambda: KeepMessages(4))
+
+
+Step = Summarize | TruncateResults | Drop
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -105,12 +117,16 @@ class Policy(msgspec.Struct, frozen=True):
 
     Steps run in order until the request counts at most `target_tokens`; None means that the trigger's own limit is
     the target, and with no limit at all that every step is taken in full. `name` is the preset that built it.
+
+    `thinking_policy` says what becomes of reasoning in kept messages when what stood before it has changed. None takes
+    it out (`strip`) for models that refuse it after other words, and leaves it (`keep`) for all others.
     """
 
     trigger: Trigger
     steps: tuple[Step, ...]
     target_tokens: int | None = None
     name: str = "custom"
+    thinking_policy: ThinkingPolicy | None = None
 
     def __post_init__(self) -> None:
         if self.target_tokens is not None:

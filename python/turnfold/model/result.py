@@ -11,9 +11,9 @@ AttemptOutcome = Literal["used", "cut_to_cap", "empty", "longer_than_source", "f
 not shorter than what it replaces; `failed`: it raised; `deadline`: the time was up before it answered.
 """
 
-TaskKept = Literal["message", "verbatim", "clipped", "absent"]
+TaskKept = Literal["message", "verbatim", "clipped", "dropped", "absent"]
 """What became of the first user message: the message itself stays, the summary quotes it whole, the summary quotes its
-head and tail, or there was none."""
+head and tail, it went with what was dropped, or there was none."""
 
 
 class Attempt(msgspec.Struct, frozen=True):

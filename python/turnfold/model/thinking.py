@@ -1,6 +1,6 @@
 """What becomes of kept reasoning when the words before it have changed."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -40,3 +40,7 @@ class ThinkingReport(msgspec.Struct, frozen=True):
     blocks_stripped: int = 0
     blocks_kept: int = 0
     advice: ThinkingAdvice | None = None
+
+
+NO_REASONING: Final = ThinkingReport("keep", "No kept reasoning stands behind a change.")
+"""Nothing had to be decided."""

@@ -2,17 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from turnfold import checks, meter
 from turnfold.errors import ArgumentError
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan, KeepRange, Skip, SummaryHole, TruncateBlock
+from turnfold.model.plan import CompactionPlan, DropRange, KeepRange, Skip, StripBlocks, SummaryHole, TruncateBlock
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.result import Attempt, IdentifierReport, TaskKept, Timings
 from turnfold.model.summary import Usage
+from turnfold.model.thinking import ThinkingReport
 from turnfold.planning.fill import Opening, openings
-from turnfold.planning.steps import shortened_message
+from turnfold.planning.steps import shortened_message, stripped_message
 from turnfold.planning.wrapper import recognise
 from turnfold.transcript import Message, Transcript
 
@@ -35,6 +37,11 @@ class Applied:
     task_kept: TaskKept
     summary: str | None
     summary_role: str | None
+
+    @property
+    def thinking(self) -> ThinkingReport:
+        """What became of reasoning in kept messages, and what to send for its sake."""
+        return self.plan.thinking
 
     @property
     def body(self) -> bytes:
@@ -78,27 +85,56 @@ def apply_opened(
     if len(opened) != len(summaries):
         raise ArgumentError(f"The plan has {len(opened)} holes, and {len(summaries)} summaries were given")
     texts = [opening.message(summary) for opening, summary in zip(opened, summaries, strict=True)]
-    result = transcript.splice(_parts(transcript, plan, texts))
-    return _judge(transcript, result, plan, opened, texts)
+    parts, summary_at = _parts(transcript, plan, texts)
+    return _judge(transcript, transcript.splice(parts), plan, opened, texts=texts, summary_at=summary_at)
 
 
-def _parts(transcript: Transcript, plan: CompactionPlan, texts: Sequence[str]) -> list[range | bytes]:
+def _parts(transcript: Transcript, plan: CompactionPlan, texts: Sequence[str]) -> tuple[list[range | bytes], int]:
+    """Return what the result is made of, and the place of the first summary in it."""
     parts: list[range | bytes] = []
+    places: list[int] = []
+    at = 0
     waiting = iter(texts)
     encoding = transcript.encoding(plan.encoding, plan.model)
+
+    def add(part: range | bytes) -> None:
+        nonlocal at
+        parts.append(part)
+        at += len(part) if isinstance(part, range) else 1
+
     for tile in plan.tiles:
         match tile:
-            case KeepRange(start=start, stop=stop):
-                parts.append(range(start, stop))
-            case SummaryHole(role=role):
-                parts.append(transcript.text_message(role, next(waiting)))
-            case TruncateBlock(start=index, blocks=blocks, max_tokens=max_tokens):
-                parts.append(shortened_message(transcript, index, blocks, max_tokens, encoding))
-    return parts
+            case SummaryHole(role=role, kept=kept):
+                places.append(at)
+                add(transcript.text_message(role, next(waiting)))
+                for one in kept:
+                    add(_kept(transcript, one))
+            case KeepRange() | StripBlocks():
+                add(_kept(transcript, tile))
+            case TruncateBlock(start=index, blocks=blocks, max_tokens=max_tokens, stripped=stripped):
+                message = shortened_message(transcript, index, blocks, max_tokens, encoding)
+                add(stripped_message(transcript.splice([message]), 0, stripped) if stripped else message)
+            case DropRange():
+                pass
+            case _:
+                assert_never(tile)
+    return parts, places[0] if places else 0
+
+
+def _kept(transcript: Transcript, tile: KeepRange | StripBlocks) -> range | bytes:
+    if isinstance(tile, KeepRange):
+        return range(tile.start, tile.stop)
+    return stripped_message(transcript, tile.start, tile.blocks)
 
 
 def _judge(
-    transcript: Transcript, result: Transcript, plan: CompactionPlan, opened: Sequence[Opening], texts: Sequence[str]
+    transcript: Transcript,
+    result: Transcript,
+    plan: CompactionPlan,
+    opened: Sequence[Opening],
+    *,
+    texts: Sequence[str],
+    summary_at: int,
 ) -> Applied | Skip:
     report = checks.scan(result, plan.options)
     if not report.ok:
@@ -121,25 +157,29 @@ def _judge(
         findings=report.findings,
         prefix=checks.compare_prefix(transcript, result, encoding=plan.encoding, model=plan.model),
         identifiers=_identifiers(transcript, result, plan, opened, texts),
-        task_kept=_task_kept(transcript, opened),
+        task_kept=_task_kept(transcript, plan, opened),
         summary=texts[0] if texts else None,
-        summary_role=result.speakers[opened[0].hole.start] if opened else None,
+        summary_role=result.speakers[summary_at] if opened else None,
     )
 
 
-def _task_kept(transcript: Transcript, opened: Sequence[Opening]) -> TaskKept:
+def _task_kept(transcript: Transcript, plan: CompactionPlan, opened: Sequence[Opening]) -> TaskKept:
     if opened and opened[0].task_kept != "absent":
         return opened[0].task_kept
-    return "message" if "user" in transcript.speakers else "absent"
+    first = next((index for index, speaker in enumerate(transcript.speakers) if speaker == "user"), None)
+    if first is None:
+        return "absent"
+    dropped = any(isinstance(tile, DropRange) and tile.start <= first < tile.stop for tile in plan.tiles)
+    return "dropped" if dropped else "message"
 
 
 def _identifiers(
     transcript: Transcript, result: Transcript, plan: CompactionPlan, opened: Sequence[Opening], texts: Sequence[str]
 ) -> IdentifierReport:
-    """Compare what went with what is there now. Linear in the bytes of both transcripts."""
+    """Compare what went with what is there now. What the provider folded is its own to keep. Linear in all bytes."""
     changed = dict.fromkeys(name for opening in opened for name in opening.identifiers)
     for tile in plan.tiles:
-        if isinstance(tile, TruncateBlock):
+        if isinstance(tile, TruncateBlock) or (isinstance(tile, DropRange) and tile.because == "policy"):
             changed.update(dict.fromkeys(transcript.identifiers(tile.start, tile.stop)))
     names = tuple(changed)
     there = result.surviving(names)

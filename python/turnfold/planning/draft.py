@@ -1,9 +1,20 @@
 """What the steps of a policy have decided so far."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from turnfold.model.plan import KeepRange, SkipReason, SummaryHole, SummaryRole, Tile, TruncateBlock
+from turnfold.model.plan import (
+    DropRange,
+    KeepRange,
+    SkipReason,
+    StripBlocks,
+    SummaryHole,
+    SummaryRole,
+    Tile,
+    TruncateBlock,
+)
 from turnfold.model.scan import ScanOptions
+from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.selection import NotSelected, Selection
 from turnfold.transcript import Transcript
@@ -42,28 +53,52 @@ class Shortened:
     saved_tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Stripped:
+    """A kept message without some of its blocks, and how many tokens that saves."""
+
+    blocks: tuple[int, ...]
+    saved_tokens: int
+
+
 @dataclass(slots=True)
 class Draft:
     """A plan in the making: changed by the steps, within one call of `plan` only.
 
     With `target_is_limit` steps run until the target is met; without, it only says what "smaller" means, and every step
-    is taken in full.
+    is taken in full. What the provider has folded goes in any case.
     """
 
-    transcript: Transcript
+    ground: Ground
     measure: Measure
-    options: ScanOptions
     target_tokens: int
     target_is_limit: bool
     hole: Hole | None = None
+    dropped: Selection | None = None
     shortened: dict[int, Shortened] = field(default_factory=dict)
+    stripped: dict[int, Stripped] = field(default_factory=dict)
     reasons: list[NotSelected] = field(default_factory=list)
     _saved_tokens: int = 0
 
     @property
+    def transcript(self) -> Transcript:
+        """What is planned for."""
+        return self.ground.transcript
+
+    @property
+    def options(self) -> ScanOptions:
+        """What the caller knows beyond the body."""
+        return self.ground.options
+
+    @property
     def changed(self) -> bool:
-        """Whether any step has done anything."""
-        return self.hole is not None or bool(self.shortened)
+        """Whether anything is to be done."""
+        return bool(self.selection or self.shortened or self.ground.folded)
+
+    @property
+    def selection(self) -> Selection | None:
+        """What a step replaces or drops."""
+        return self.dropped if self.hole is None else self.hole.selection
 
     def is_met(self) -> bool:
         """Whether no further step is needed."""
@@ -71,19 +106,22 @@ class Draft:
 
     @property
     def kept_from(self) -> int:
-        """Index of the first message that a step may still change."""
-        return self.transcript.leading if self.hole is None else self.hole.selection.stop
+        """Index of the first message that a step may still shorten."""
+        return self.ground.start if self.selection is None else self.selection.stop
+
+    @property
+    def gone(self) -> tuple[range, ...]:
+        """All messages that are not in the result, in order."""
+        going = () if self.selection is None else self.selection.gone
+        return (self.ground.folded, *going) if self.ground.folded else going
 
     def kept_tokens(self) -> int:
         """At most what everything but the summary message counts."""
         kept = self.measure.whole.hi - self._saved_tokens
         if self.measure.whole.source != "exact":
             # Bounds of estimates are rounded part by part: one token a part makes up for it.
-            kept += 2 + len(self.shortened)
-        if self.hole is not None:
-            selection = self.hole.selection
-            kept -= self.measure.messages(selection.start, selection.stop)
-        return kept
+            kept += 2 + len(self.shortened) + len(self.stripped) + 2 * len(self.gone)
+        return kept - sum(self.measure.messages(going.start, going.stop) for going in self.gone)
 
     def tokens_with_most(self) -> int:
         """At most what the result counts, with the largest summary that the policy allows."""
@@ -100,7 +138,16 @@ class Draft:
     def open(self, hole: Hole) -> None:
         """Put `hole` in the place of the one there was."""
         self.hole = hole
-        for index in [i for i in self.shortened if i < hole.selection.stop]:
+        self._forget_before(hole.selection.stop)
+
+    def drop(self, selection: Selection) -> None:
+        """Drop `selection`; a hole that it covers is closed."""
+        self.hole = None
+        self.dropped = selection
+        self._forget_before(selection.stop)
+
+    def _forget_before(self, stop: int) -> None:
+        for index in [i for i in self.shortened if i < stop]:
             self._saved_tokens -= self.shortened.pop(index).saved_tokens
 
     def shorten(self, index: int, shortened: Shortened) -> None:
@@ -109,30 +156,70 @@ class Draft:
         self._saved_tokens += shortened.saved_tokens - (0 if before is None else before.saved_tokens)
         self.shortened[index] = shortened
 
+    def strip(self, index: int, stripped: Stripped) -> None:
+        """Take blocks out of message `index`, once."""
+        self._saved_tokens += stripped.saved_tokens
+        self.stripped[index] = stripped
+
     def tiles(self, summary_tokens: int) -> tuple[Tile, ...]:
         """Return the draft as tiles, with a summary message of at most `summary_tokens`."""
-        tiles: list[Tile] = []
-        at = 0
-        if self.hole is not None:
-            selection = self.hole.selection
-            if selection.start > 0:
-                tiles.append(KeepRange(0, selection.start))
-            tiles.append(
-                SummaryHole(
-                    start=selection.start,
-                    stop=selection.stop,
-                    role=self.hole.role,
-                    max_tokens=summary_tokens,
-                    task_max_tokens=self.hole.task_within(summary_tokens),
-                    schema=self.hole.schema,
-                )
-            )
+        return tuple(self._tiles(summary_tokens))
+
+    def _tiles(self, summary_tokens: int) -> Iterator[Tile]:
+        folded, selection, at = self.ground.folded, self.selection, 0
+        if folded:
+            yield from self._kept(at, folded.start)
+            yield DropRange(folded.start, folded.stop, "folded")
+            at = folded.stop
+        if selection is not None:
+            yield from self._kept(at, selection.start)
             at = selection.stop
-        for index, cut in sorted(self.shortened.items()):
-            if at < index:
-                tiles.append(KeepRange(at, index))
-            tiles.append(TruncateBlock(index, index + 1, cut.blocks, cut.max_tokens))
-            at = index + 1
-        if at < len(self.transcript):
-            tiles.append(KeepRange(at, len(self.transcript)))
-        return tuple(tiles)
+            if self.hole is None:
+                yield from self._dropped(selection)
+            else:
+                yield self._summary(self.hole, summary_tokens)
+        yield from self._kept(at, len(self.transcript))
+
+    def _summary(self, hole: Hole, summary_tokens: int) -> SummaryHole:
+        return SummaryHole(
+            start=hole.selection.start,
+            stop=hole.selection.stop,
+            role=hole.role,
+            max_tokens=summary_tokens,
+            task_max_tokens=hole.task_within(summary_tokens),
+            schema=hole.schema,
+            kept=tuple(self._stripped(hole.selection)),
+        )
+
+    def _dropped(self, selection: Selection) -> Iterator[Tile]:
+        at = selection.start
+        for tile in self._stripped(selection):
+            if at < tile.start:
+                yield DropRange(at, tile.start, "policy")
+            yield tile
+            at = tile.stop
+        if at < selection.stop:
+            yield DropRange(at, selection.stop, "policy")
+
+    def _stripped(self, selection: Selection) -> Iterator[KeepRange | StripBlocks]:
+        """Return what stays of a selection: nothing there is shortened."""
+        for kept in selection.kept:
+            for tile in self._kept(kept.start, kept.stop):
+                if isinstance(tile, KeepRange | StripBlocks):
+                    yield tile
+
+    def _kept(self, start: int, stop: int) -> Iterator[Tile]:
+        """Return tiles of messages that stay, as they are or edited."""
+        edited = sorted(index for index in {*self.shortened, *self.stripped} if start <= index < stop)
+        for index in edited:
+            if start < index:
+                yield KeepRange(start, index)
+            cut, strip = self.shortened.get(index), self.stripped.get(index)
+            blocks = () if strip is None else strip.blocks
+            if cut is None:
+                yield StripBlocks(index, index + 1, blocks)
+            else:
+                yield TruncateBlock(index, index + 1, cut.blocks, cut.max_tokens, blocks)
+            start = index + 1
+        if start < stop:
+            yield KeepRange(start, stop)

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from turnfold import meter
 from turnfold.errors import ArgumentError, PlanMismatchError
-from turnfold.model.plan import CompactionPlan, SummaryHole
+from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole
 from turnfold.model.result import TaskKept
+from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
-from turnfold.planning.selection import Selection, earlier_summary
+from turnfold.planning.selection import Selection
 from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, wrap
 from turnfold.transcript import Transcript
 
@@ -58,30 +59,36 @@ def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...
     holes = [tile for tile in plan.tiles if isinstance(tile, SummaryHole)]
     if not holes:
         return ()
+    ground = Ground(transcript, plan.options)
     measure = Measure(transcript, plan.encoding, plan.model)
-    return tuple(_open(transcript, hole, measure) for hole in holes)
+    return tuple(_open(ground, hole, measure) for hole in holes)
 
 
-def _open(transcript: Transcript, hole: SummaryHole, measure: Measure) -> Opening:
-    previous = earlier_summary(transcript) if hole.start == transcript.leading else None
-    selection = Selection(hole.start, hole.stop, previous)
-    quotes = quotes_of(transcript, selection)
+def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
+    previous = ground.previous if hole.start == ground.start else None
+    kept = tuple(KeepRange(tile.start, tile.stop) for tile in hole.kept)
+    selection = Selection(hole.start, hole.stop, previous, kept)
+    quotes = quotes_of(ground, selection)
     # Their own delimiters count too, and something must be left to say.
     empty = Quotes(*(None if text is None else "" for text in (quotes.task, quotes.latest)))
     room = _room(measure, hole, selection, empty) - measure.text(MARKER_BODY)
     fitted = fit(quotes, hole.task_max_tokens, room, measure.encoding)
-    kept: TaskKept = "absent"
+    task_kept: TaskKept = "absent"
     if quotes.task is not None:
-        kept = "verbatim" if fitted.task == neutralise(quotes.task) else "clipped"
+        task_kept = "verbatim" if fitted.task == neutralise(quotes.task) else "clipped"
     return Opening(
         hole=hole,
         selection=selection,
         encoding=measure.encoding,
         quotes=fitted,
-        task_kept=kept,
-        identifiers=transcript.identifiers(hole.start, hole.stop),
+        task_kept=task_kept,
+        identifiers=tuple(
+            dict.fromkeys(
+                name for going in hole.gone for name in ground.transcript.identifiers(going.start, going.stop)
+            )
+        ),
         room_tokens=_room(measure, hole, selection, fitted),
-        source_tokens=measure.messages(hole.start, hole.stop),
+        source_tokens=sum(measure.messages(going.start, going.stop) for going in hole.gone),
         _measure=measure,
     )
 

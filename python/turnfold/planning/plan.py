@@ -6,9 +6,10 @@ from turnfold.model.plan import CompactionPlan, Skip, SkipReason
 from turnfold.model.policy import Policy
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.planning.draft import Draft
+from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
-from turnfold.planning.selection import first_unanswered
 from turnfold.planning.steps import run_step
+from turnfold.planning.thinking import settle_thinking
 from turnfold.planning.triggers import decide
 from turnfold.transcript import Transcript, kernel_of
 
@@ -38,13 +39,21 @@ def plan(
         return Skip(
             "under_trigger", f"{before.n} tokens are not more than the limit of {decision.limit_tokens}.", before
         )
+    if transcript.remote:
+        return Skip(
+            "server_history",
+            "The request continues a history that only the server holds, and what goes here stays there: start a new "
+            "chain that sends the items themselves, without a reference to earlier ones (`previous_response_id`).",
+            before,
+        )
     limit = decision.limit_tokens if policy.target_tokens is None else policy.target_tokens
     target = before.hi - 1 if limit is None else limit
     if target >= before.hi:
         return Skip("nothing_to_compact", f"At most {before.hi} tokens: the target of {target} is met.", before)
 
-    floor = measure.fixed_tokens + measure.messages(0, transcript.leading)
-    floor += measure.messages(first_unanswered(transcript), len(transcript))
+    ground = Ground(transcript, options)
+    floor = measure.fixed_tokens + measure.messages(0, ground.start)
+    floor += measure.messages(ground.first_unanswered, len(transcript)) - measure.messages(*ground.layout.folded)
     if limit is not None and limit < floor:
         return Skip(
             "budget_below_floor",
@@ -52,7 +61,7 @@ def plan(
             before,
         )
 
-    draft = Draft(transcript, measure, options, target, target_is_limit=limit is not None)
+    draft = Draft(ground, measure, target, target_is_limit=limit is not None)
     for step in policy.steps:
         if draft.is_met():
             break
@@ -64,6 +73,7 @@ def plan(
 
 def _fitted(draft: Draft, policy: Policy, encoding: str | None, model: str | None) -> CompactionPlan | Skip:
     before, target = draft.measure.whole, draft.target_tokens
+    thinking = settle_thinking(draft, policy.thinking_policy, model)
     if draft.tokens_with_least() > target:
         return Skip(
             "misses_target",
@@ -86,16 +96,15 @@ def _fitted(draft: Draft, policy: Policy, encoding: str | None, model: str | Non
         target_tokens=target,
         policy=policy.name,
         options=draft.options,
+        thinking=thinking,
     )
 
 
 def _broken_where_kept(draft: Draft) -> tuple[Finding, ...]:
     """Find the errors of the input that would be in the result too: those of kept messages."""
-    replaced = range(0)
-    if draft.hole is not None:
-        replaced = range(draft.hole.selection.start, draft.hole.selection.stop)
     report = checks.scan(draft.transcript, draft.options)
-    return tuple(f for f in report.findings if f.severity == "error" and f.message not in replaced)
+    errors = tuple(f for f in report.findings if f.severity == "error")
+    return tuple(f for f in errors if not any(f.message in going for going in draft.gone))
 
 
 _WEIGHT: tuple[SkipReason, ...] = ("no_legal_split", "no_reduction", "nothing_to_compact")

@@ -3,7 +3,8 @@
 import msgspec
 
 from turnfold.meter import count, truncate_middle
-from turnfold.planning.selection import Selection, first_message, is_spoken
+from turnfold.planning.ground import Ground
+from turnfold.planning.selection import Selection
 from turnfold.planning.wrapper import neutralise
 from turnfold.transcript import Transcript
 
@@ -19,20 +20,18 @@ class Quotes(msgspec.Struct, frozen=True):
     latest: str | None
 
 
-def quotes_of(transcript: Transcript, selection: Selection) -> Quotes:
+def quotes_of(ground: Ground, selection: Selection) -> Quotes:
     """Find both, whole: as an earlier summary quotes them, or in the messages' own words."""
     previous = selection.previous
     task = None if previous is None else previous.task
     latest = None if previous is None else previous.latest
-    start = first_message(transcript)
-    if task is None:
-        first = _spoken_in(transcript, range(start, selection.stop))
-        if first is not None:
-            task, start = _spoken(transcript, first), first + 1
-    if _spoken_in(transcript, range(selection.stop, len(transcript))) is not None:
+    going = [index for index in ground.spoken if any(index in gone for gone in selection.gone)]
+    newest = going[-1] if going else None
+    if task is None and going:
+        task = _words(ground.transcript, going.pop(0))
+    if ground.spoken and ground.spoken[-1] != newest:
         return Quotes(task, None)
-    last = _spoken_in(transcript, range(selection.stop - 1, start - 1, -1))
-    return Quotes(task, latest if last is None else _spoken(transcript, last))
+    return Quotes(task, _words(ground.transcript, going[-1]) if going else latest)
 
 
 def fit(quotes: Quotes, most_each: int, room_tokens: int, encoding: str) -> Quotes:
@@ -49,10 +48,6 @@ def _cut(text: str | None, max_tokens: int, encoding: str) -> str | None:
     return None if text is None else truncate_middle(neutralise(text), max(max_tokens, 0), encoding) or None
 
 
-def _spoken_in(transcript: Transcript, indices: range) -> int | None:
-    return next((index for index in indices if is_spoken(transcript, index)), None)
-
-
-def _spoken(transcript: Transcript, index: int) -> str | None:
+def _words(transcript: Transcript, index: int) -> str | None:
     texts = [block.text for block in transcript.blocks(index) if block.kind == "text"]
     return "\n".join(texts).strip() or None

@@ -9,7 +9,8 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
     """Build the request for one hole. O(bytes of what it replaces)."""
     hole, previous = opening.hole, opening.selection.previous
     start = hole.start if previous is None else hole.start + 1
-    messages = [_source_message(transcript, index) for index in range(start, hole.stop)]
+    gone = [range(max(start, going.start), going.stop) for going in hole.gone]
+    messages = [_source_message(transcript, index) for going in gone for index in going]
     if previous is not None and previous.latest is not None and previous.latest != opening.quotes.latest:
         # What the earlier summary quoted as the request in work is history now, and stands nowhere else.
         messages.insert(0, SourceMessage(hole.start, "user", (SourcePart("text", previous.latest),)))
@@ -18,7 +19,7 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         task=opening.quotes.task,
         latest=opening.quotes.latest,
         previous=None if previous is None else previous.body,
-        digests=transcript.digests(start, hole.stop),
+        digests=tuple(digest for going in gone for digest in transcript.digests(going.start, going.stop)),
         identifiers=opening.identifiers,
         max_tokens=opening.room_tokens,
         source_tokens=opening.source_tokens,

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from turnfold import checks
+from turnfold.errors import ArgumentError
 from turnfold.meter import truncate_middle
 from turnfold.model.plan import SummaryRole
-from turnfold.model.policy import Step, Summarize, TruncateResults
+from turnfold.model.policy import Drop, Step, Summarize, TruncateResults
 from turnfold.planning.draft import Draft, Hole, Shortened
 from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
-from turnfold.planning.selection import NotSelected, Selection, select
+from turnfold.planning.selection import NotSelected, Selection, select, select_turns
 from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, wrap
 from turnfold.transcript import Transcript
 
@@ -24,22 +25,27 @@ def run_step(draft: Draft, step: Step) -> None:
             _summarize(draft, step)
         case TruncateResults():
             _truncate_results(draft, step)
+        case Drop():
+            _drop(draft, step)
 
 
 def _summarize(draft: Draft, step: Summarize) -> None:
     """Open a hole where `step` selects one, or widen the one there is."""
     measure = draft.measure
-    chosen = select(draft.transcript, step, draft.options, measure.encoding)
+    chosen = select(draft.ground, step.keep, measure.encoding)
     if isinstance(chosen, NotSelected):
         draft.reasons.append(chosen)
         return
-    if draft.hole is not None and chosen.stop <= draft.hole.selection.stop:
+    if draft.selection is not None and chosen.stop <= draft.selection.stop:
         draft.note("nothing_to_compact", "An earlier step replaces as much already.")
         return
     role = _role(draft, step, chosen)
     # Where both are intervals, only a summary whose bound is under the likeliest count is certain to be smaller.
-    source_tokens = min(measure.messages(chosen.start, chosen.stop), measure.likely(chosen.start, chosen.stop))
-    quotes = quotes_of(draft.transcript, chosen)
+    source_tokens = min(
+        sum(measure.messages(going.start, going.stop) for going in chosen.gone),
+        sum(measure.likely(going.start, going.stop) for going in chosen.gone),
+    )
+    quotes = quotes_of(draft.ground, chosen)
     longest = fit(quotes, step.task_max_tokens, 2 * step.task_max_tokens, measure.encoding)
     task_tokens = max(measure.text(longest.task or ""), measure.text(longest.latest or ""))
     shortest = fit(quotes, min(task_tokens, _SHORTEST_QUOTE_TOKENS), 2 * _SHORTEST_QUOTE_TOKENS, measure.encoding)
@@ -48,7 +54,7 @@ def _summarize(draft: Draft, step: Summarize) -> None:
     if least >= source_tokens:
         draft.note(
             "no_reduction",
-            f"The {chosen.stop - chosen.start} messages that could be replaced count {source_tokens} tokens, "
+            f"The {sum(map(len, chosen.gone))} messages that could be replaced count {source_tokens} tokens, "
             f"and the shortest summary message counts {least}.",
         )
         return
@@ -65,15 +71,30 @@ def _role(draft: Draft, step: Summarize, chosen: Selection) -> SummaryRole:
     transcript = draft.transcript
     if step.role == "user":
         return "user"
+    folded = draft.ground.folded
+    before = [range(folded.start), range(folded.stop, chosen.start)]
     trial = transcript.splice(
         [
-            range(chosen.start),
+            *before,
             transcript.text_message(step.role, MARKER_BODY),
+            *(range(tile.start, tile.stop) for tile in chosen.kept),
             range(chosen.stop, len(transcript)),
         ]
     )
-    minded = any(finding.message == chosen.start for finding in checks.scan(trial, draft.options).findings)
+    place = sum(map(len, before))
+    minded = any(finding.message == place for finding in checks.scan(trial, draft.options).findings)
     return "user" if minded else step.role
+
+
+def _drop(draft: Draft, step: Drop) -> None:
+    """Drop what `step` selects, a hole that it covers included, or widen what is dropped."""
+    chosen = select_turns(draft.ground, step.keep, draft.measure.encoding)
+    if isinstance(chosen, NotSelected):
+        draft.reasons.append(chosen)
+    elif draft.selection is not None and chosen.stop < draft.selection.stop:
+        draft.note("nothing_to_compact", "An earlier step replaces as much already.")
+    else:
+        draft.drop(chosen)
 
 
 def _truncate_results(draft: Draft, step: TruncateResults) -> None:
@@ -107,6 +128,14 @@ def shortened_message(
     """Return the JSON of message `index` with the texts of `blocks` cut to `max_tokens` tokens each."""
     texts = transcript.blocks(index)
     return transcript.rewrite(index, {b: truncate_middle(texts[b].text, max_tokens, encoding) for b in blocks})
+
+
+def stripped_message(transcript: Transcript, index: int, blocks: tuple[int, ...]) -> bytes:
+    """Return the JSON of message `index` without `blocks`. Raises an `ArgumentError` where nothing would be left."""
+    message = transcript.without_blocks(index, blocks)
+    if message is None:
+        raise ArgumentError(f"Message {index} has nothing left without blocks {list(blocks)}: drop it instead")
+    return message
 
 
 def _result_tokens(transcript: Transcript, index: int, encoding: str) -> Iterator[tuple[int, int]]:
