@@ -38,7 +38,11 @@ class Validator:
 
 
 def _turnsafe(messages: list[Any], provider: str) -> list[str]:
-    found = turnsafe.validate(messages, provider=provider).violations
+    try:
+        found = turnsafe.validate(messages, provider=provider).violations
+    except ValueError as error:
+        # It refuses calls and results without an id instead of reporting them.
+        return [str(error)]
     return [violation.code for violation in found if violation.severity == "error"]
 
 
@@ -54,7 +58,9 @@ VALIDATORS = (
     Validator(
         "turnsafe",
         frozenset(
-            _PAIRING | {"misplaced_result", "result_not_first", "blank_text", "empty_content", "leading_system"},
+            _PAIRING
+            | {"misplaced_result", "result_not_first", "blank_text", "empty_content", "leading_system"}
+            | {"call_without_id", "result_without_id"},
         ),
         _turnsafe,
     ),
@@ -109,8 +115,14 @@ def _reuses_ids(validator: str, wire_format: str, messages: Messages) -> bool:
     return wire_format == "openai.chat" and any(count > 1 for count in ids.values())
 
 
+def _overlooks_legacy_calls(validator: str, wire_format: str, messages: Messages) -> bool:
+    legacy = any(message.get("function_call") or message.get("role") == "function" for message in messages)
+    return validator == "tessera-transcript" and wire_format == "openai.chat" and legacy
+
+
 EXPLAINED: dict[str, Callable[[str, str, Messages], bool]] = {
     "neighbours of one role are one message": _joins_neighbours,
     "ids may come again once the call is answered": _reuses_ids,
+    "a legacy function call is a call": _overlooks_legacy_calls,
 }
 """Differences that are meant, by name: whether one can explain a verdict of this validator on these messages."""

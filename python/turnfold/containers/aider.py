@@ -68,9 +68,9 @@ class Aider:
                 first = change.logged.origins[hole.start][0]
                 last = change.logged.origins[hole.stop - 1][1]
                 lines = b"".join(b"#### %b\n" % line for line in hole.text.encode("utf-8", "replace").split(b"\n"))
-                edits.append(Edit(first, last, lines))
                 if hole.stop < len(change.logged.origins) and change.logged.transcript.roles[hole.stop] == "user":
-                    raise NotWritableError("The summary would run into the user's next lines: choose another cut")
+                    lines += b"> \n"  # a printed line, so that the user's next lines are a message of their own
+                edits.append(Edit(first, last, lines))
         return apply_edits(document.data, edits)
 
 
