@@ -30,10 +30,10 @@ _PAIRING = {"orphan_result", "unanswered_call", "duplicate_result", "duplicate_c
 
 @dataclass(frozen=True)
 class Validator:
-    """One validator: the finding codes of turnfold that it has rules for, and what it finds in messages."""
+    """One validator: the finding codes of turnfold that it has rules for, by format, and what it finds in messages."""
 
     name: str
-    knows: frozenset[str]
+    knows: Mapping[str, set[str]]
     finds: Callable[[list[Any], str], list[str]]
 
 
@@ -54,22 +54,28 @@ def _tessera(messages: list[Any], provider: str) -> list[str]:
     return [finding.defect.value for finding in tessera.inspect(messages, adapter=provider).findings]
 
 
+_EVERYWHERE = _PAIRING | {"misplaced_result"}
+_CONTENT = {"result_not_first", "blank_text", "empty_content", "leading_system"}
+
 VALIDATORS = (
     Validator(
         "turnsafe",
-        frozenset(
-            _PAIRING
-            | {"misplaced_result", "result_not_first", "blank_text", "empty_content", "leading_system"}
-            | {"call_without_id", "result_without_id"},
-        ),
+        {
+            "openai.chat": _EVERYWHERE | {"call_without_id", "result_without_id"},
+            "anthropic.messages": _EVERYWHERE | _CONTENT | {"call_without_id", "result_without_id"},
+        },
         _turnsafe,
     ),
     Validator(
         "tool-call-repair",
-        frozenset(_PAIRING | {"misplaced_result", "result_not_first", "empty_content"}),
+        {"openai.chat": _EVERYWHERE, "anthropic.messages": _EVERYWHERE | {"result_not_first"}},
         _tool_call_repair,
     ),
-    Validator("tessera-transcript", frozenset(_PAIRING | {"call_without_id", "result_without_id"}), _tessera),
+    Validator(
+        "tessera-transcript",
+        dict.fromkeys(_SHORT, _PAIRING | {"call_without_id", "result_without_id", "empty_content"}),
+        _tessera,
+    ),
 )
 
 
@@ -93,7 +99,7 @@ def disagreements(transcript: Transcript) -> Iterator[Disagreement]:
     codes = {f.code for f in findings if f.severity == "error" or f.code in _PAIRING}
     for validator in VALIDATORS:
         theirs = tuple(sorted(set(validator.finds(messages, provider))))
-        ours = tuple(sorted(codes & validator.knows))
+        ours = tuple(sorted(codes & validator.knows[transcript.format]))
         if bool(theirs) != bool(ours):
             names = (
                 name for name, applies in EXPLAINED.items() if applies(validator.name, transcript.format, messages)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from turnfold.containers.aider import AIDER
 from turnfold.containers.bodies import BODIES
 from turnfold.containers.claude_code import CLAUDE_CODE
-from turnfold.containers.claude_stream import CLAUDE_STREAM
 from turnfold.containers.cline import CLINE
 from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
 from turnfold.containers.document import Document
@@ -50,7 +49,6 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     AIDER,
     BODIES,
     CLAUDE_CODE,
-    CLAUDE_STREAM,
     CLINE,
     COPILOT_CHATREPLAY,
     GEMINI_CLI,
