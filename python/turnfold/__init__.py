@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Final
 
 from turnfold import presets
 from turnfold._core import __version__
-from turnfold.checks import SplitPoints, compare_prefix, find_split, scan, split_points
+from turnfold.checks import SplitPoints, compare_prefix, find_split, repair, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
 from turnfold.meter import KeepEnd, count, count_many, count_up_to, truncate
 from turnfold.model.blocks import Block
@@ -24,6 +24,7 @@ from turnfold.model.policy import (
     TruncateResults,
 )
 from turnfold.model.prefix import PrefixReport
+from turnfold.model.repair import Repair, RepairOptions
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.model.summary import SummaryReply, SummaryRequest
@@ -60,6 +61,8 @@ __all__ = [
     "Policy",
     "PrefixReport",
     "ReadError",
+    "Repair",
+    "RepairOptions",
     "Rules",
     "ScanOptions",
     "ShareOver",
@@ -87,6 +90,7 @@ __all__ = [
     "plan",
     "presets",
     "read_log",
+    "repair",
     "scan",
     "split_points",
     "summarizers",

@@ -17,6 +17,7 @@ __all__ = [
     "extract_identifiers",
     "layout",
     "occurring",
+    "repair",
     "scan",
     "split_points",
     "surviving",
@@ -116,6 +117,23 @@ def scan(
     list[str],
     list[str],
     list[tuple[str, int]],
+]: ...
+def repair(
+    transcript: Transcript, options: _Options, unanswered: str
+) -> tuple[
+    Transcript,
+    list[
+        tuple[
+            str,
+            Literal["drop", "move", "synthesize", "rename", "fill"],
+            int,
+            int | None,
+            int | None,
+            str | None,
+            str,
+        ]
+    ],
+    list[int | None],
 ]: ...
 def split_points(transcript: Transcript, options: _Options) -> Splits: ...
 def layout(

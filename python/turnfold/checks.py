@@ -1,4 +1,4 @@
-"""The typed face of the kernel's checks: integrity, legal cuts, and how much of a prompt cache two requests share."""
+"""The typed face of the kernel's checks: integrity and its repair, legal cuts, shared cache prefixes."""
 
 import sys
 from collections.abc import Collection, Iterator
@@ -9,6 +9,7 @@ from turnfold.errors import ArgumentError
 from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
 from turnfold.model.layout import Layout
 from turnfold.model.prefix import Difference, PrefixReport
+from turnfold.model.repair import DEFAULT_REPAIR, Repair, RepairOptions
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Transcript, kernel_of
@@ -34,6 +35,22 @@ def scan(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> IntegrityR
         duplicate_result_ids=tuple(result_ids),
         unknown_kinds=tuple(unknown),
     )
+
+
+def repair(transcript: Transcript, options: RepairOptions = DEFAULT_REPAIR) -> tuple[Transcript, tuple[Repair, ...]]:
+    """Mend what a scan with the same options finds, and say what was done.
+
+    Results without a call, and all but the first of a call, go; results in the wrong place are moved; abandoned calls
+    get a result or go; ids are given and made distinct; lost reasoning, blank text and empty messages go; blocks are
+    put in the order that is asked for. What only the caller can know stays: turns of roles, instructions in the wrong
+    place, reasoning that a provider misses, and calls that are awaited. Messages that are not touched keep their bytes
+    and objects. A clean transcript comes back unchanged, without repairs, and repairing twice is repairing once.
+    O(messages + bytes of changed ones).
+    """
+    fields = _fields(options.scan)
+    kernel, repairs, kept = _core.repair(kernel_of(transcript), fields, options.unanswered)
+    done = tuple(Repair(*fields) for fields in repairs)
+    return (transcript.rearranged(kernel, kept) if done else transcript), done
 
 
 class SplitPoints(Collection[int]):

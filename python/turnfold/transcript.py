@@ -84,6 +84,10 @@ class Transcript:
             objects.extend(self._objects[part.start : part.stop] if isinstance(part, range) else (None,))
         return type(self)(kernel, objects)
 
+    def rearranged(self, kernel: _core.Transcript, kept: Sequence[int | None]) -> Self:
+        """Return the transcript of a kernel made from this one's; `kept` says which message of this each one is."""
+        return type(self)(kernel, [None if index is None else self._objects[index] for index in kept])
+
     def rewrite(self, message_index: int, texts: Mapping[int, str]) -> bytes:
         """Return the JSON of one message with the texts of some blocks replaced, by block index."""
         if any(block_index < 0 for block_index in texts):

@@ -12,6 +12,7 @@ pub mod layout;
 pub mod meter;
 pub mod pairs;
 pub mod prefix;
+pub mod repair;
 pub mod rules;
 pub mod splice;
 pub mod splits;

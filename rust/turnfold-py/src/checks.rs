@@ -8,6 +8,7 @@ use turnfold_core::findings::{self, Severity};
 use turnfold_core::layout as parts;
 use turnfold_core::pairs::{BlockRef, ScanOptions};
 use turnfold_core::prefix;
+use turnfold_core::repair::{RepairOptions, Unanswered};
 use turnfold_core::splits::{self, Blocker, Keep};
 
 use crate::door::{Fault, attached, detached};
@@ -55,6 +56,16 @@ type ScanFields = (
     Vec<String>,
     Vec<(String, usize)>,
 );
+/// `code`, `action`, `message`, `message_after`, `block`, `call_id`, `text`.
+type RepairFields = (
+    &'static str,
+    &'static str,
+    usize,
+    Option<usize>,
+    Option<usize>,
+    Option<String>,
+    String,
+);
 /// Section, message and path of the first difference.
 type DifferenceFields = (&'static str, Option<usize>, String);
 
@@ -94,6 +105,31 @@ pub(crate) fn scan(py: Python<'_>, transcript: &Transcript, options: OptionField
             table.duplicate_result_ids,
             scan.unknown_kinds,
         ))
+    })
+}
+
+/// The repaired transcript, the repairs, and for each message of the output the one of the input that it is.
+#[pyfunction]
+pub(crate) fn repair(
+    py: Python<'_>,
+    transcript: &Transcript,
+    options: OptionFields<'_>,
+    unanswered: &str,
+) -> PyResult<(Transcript, Vec<RepairFields>, Vec<Option<usize>>)> {
+    let scan = scan_options(options)?;
+    detached(py, || {
+        let unanswered = Unanswered::by_name(unanswered).ok_or_else(|| {
+            Fault::new(
+                "argument",
+                format!("An unanswered call is dropped or synthesized a result, not {unanswered:?}"),
+            )
+        })?;
+        let repaired = turnfold_core::repair::repair(&transcript.0, &RepairOptions { scan, unanswered })?;
+        let repairs = repaired.repairs.into_iter().map(|r| {
+            let action = r.action.as_str();
+            (r.code, action, r.message, r.message_after, r.block, r.call_id, r.text)
+        });
+        Ok((Transcript(repaired.transcript), repairs.collect(), repaired.kept))
     })
 }
 

@@ -3,7 +3,7 @@
 //! Emptying a block instead of removing it, or replacing it by a space, leaves one.
 
 use super::{Category, Check, Scene};
-use crate::transcript::{BlockKind, Place};
+use crate::transcript::{BlockKind, BlockView, Place};
 
 pub(super) const CHECK: Check = Check {
     code: "blank_text",
@@ -17,11 +17,14 @@ fn run(scene: &mut Scene<'_>) {
     };
     for message in scene.transcript.messages() {
         for block in message.blocks() {
-            // A blank string as the whole content is `empty_content`.
-            let in_list = matches!(block.row.place, Place::Item(..));
-            if in_list && block.kind() == BlockKind::Text && block.row.blank {
+            if is_blank(&block) {
                 scene.report_block(demand, &block, "the text block is empty or only white space");
             }
         }
     }
+}
+
+/// Whether the block is blank text in a list. A blank string as the whole content is `empty_content`.
+pub(crate) fn is_blank(block: &BlockView<'_>) -> bool {
+    matches!(block.row.place, Place::Item(..)) && block.kind() == BlockKind::Text && block.row.blank
 }

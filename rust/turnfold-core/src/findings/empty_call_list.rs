@@ -6,7 +6,7 @@ use memchr::memmem;
 
 use super::{Category, Check, Scene};
 use crate::json::Document;
-use crate::transcript::{BlockKind, Role};
+use crate::transcript::{BlockKind, Role, Transcript};
 
 pub(super) const CHECK: Check = Check {
     code: "empty_call_list",
@@ -18,21 +18,23 @@ fn run(scene: &mut Scene<'_>) {
     let (Some(demand), Some(field)) = (scene.rules.call_list_not_empty, scene.rules.call_list) else {
         return;
     };
+    for index in find(scene.transcript, field) {
+        scene.report_message(demand, index, "the list of calls is empty");
+    }
+}
+
+/// The messages of the model whose `field` is an empty list.
+pub(crate) fn find(transcript: &Transcript, field: &str) -> Vec<usize> {
     let quoted = format!("\"{field}\"");
     let finder = memmem::Finder::new(&quoted);
-    for message in scene
-        .transcript
+    transcript
         .messages()
         .filter(|message| message.role() == Role::Assistant)
-    {
-        if message.blocks().any(|block| block.kind() == BlockKind::ToolCall) {
-            continue;
-        }
+        .filter(|message| !message.blocks().any(|block| block.kind() == BlockKind::ToolCall))
         // The message is read once more only where the field's name stands in it as a whole string.
-        if finder.find(message.bytes()).is_some() && is_empty_list(message.bytes(), field) {
-            scene.report_message(demand, message.index, "the list of calls is empty");
-        }
-    }
+        .filter(|message| finder.find(message.bytes()).is_some() && is_empty_list(message.bytes(), field))
+        .map(|message| message.index)
+        .collect()
 }
 
 fn is_empty_list(message: &[u8], field: &str) -> bool {

@@ -4,7 +4,8 @@
 //! optional), an empty or blank string and an empty list only in some; some let the model's last message be empty.
 
 use super::{Category, Check, Scene};
-use crate::transcript::{BlockKind, ContentForm, Role};
+use crate::rules::ContentDemand;
+use crate::transcript::{BlockKind, ContentForm, MessageView, Role};
 
 pub(super) const CHECK: Check = Check {
     code: "empty_content",
@@ -15,24 +16,25 @@ pub(super) const CHECK: Check = Check {
 fn run(scene: &mut Scene<'_>) {
     let Some(wanted) = scene.rules.content else { return };
     for message in scene.transcript.messages() {
-        let assistant = message.role() == Role::Assistant;
-        if wanted.assistant_only && !assistant {
-            continue;
+        if let Some(what) = lacks(&wanted, &message, scene.is_last(&message)) {
+            scene.report_message(wanted.demand, message.index, what);
         }
-        if wanted.last_assistant_exempt && assistant && scene.is_last(&message) {
-            continue;
-        }
-        let what = match message.row.content {
-            ContentForm::Missing => "the message has no content",
-            ContentForm::Null => "the content is null",
-            ContentForm::Text { blank: true } if wanted.blank_is_empty => "the content is empty or only white space",
-            ContentForm::List(0) if wanted.blank_is_empty => "the content is an empty list",
-            _ => continue,
-        };
-        let stands_for_content = message.blocks().any(|block| block.kind() != BlockKind::Reasoning);
-        if wanted.assistant_only && stands_for_content {
-            continue;
-        }
-        scene.report_message(wanted.demand, message.index, what);
     }
+}
+
+/// What the message lacks, in words; `None` where its content is as wanted.
+pub(crate) fn lacks(wanted: &ContentDemand, message: &MessageView<'_>, is_last: bool) -> Option<&'static str> {
+    let assistant = message.role() == Role::Assistant;
+    if (wanted.assistant_only && !assistant) || (wanted.last_assistant_exempt && assistant && is_last) {
+        return None;
+    }
+    let what = match message.row.content {
+        ContentForm::Missing => "the message has no content",
+        ContentForm::Null => "the content is null",
+        ContentForm::Text { blank: true } if wanted.blank_is_empty => "the content is empty or only white space",
+        ContentForm::List(0) if wanted.blank_is_empty => "the content is an empty list",
+        _ => return None,
+    };
+    let stands_for_content = message.blocks().any(|block| block.kind() != BlockKind::Reasoning);
+    (!(wanted.assistant_only && stands_for_content)).then_some(what)
 }

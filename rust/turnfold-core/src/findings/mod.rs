@@ -214,6 +214,13 @@ fn unknown_kinds(transcript: &Transcript) -> Vec<(String, usize)> {
     kinds
 }
 
+/// The severity that the caller chose for this code or rule, else the table's.
+pub(crate) fn severity(options: &ScanOptions, code: &str, demand: Demand) -> Severity {
+    let mut chosen = options.severities.iter().rev();
+    let named = chosen.find(|(name, _)| name == code || name == demand.rule);
+    named.map_or(demand.severity, |(_, severity)| *severity)
+}
+
 /// What a check sees, and where it reports.
 struct Scene<'a> {
     transcript: &'a Transcript,
@@ -275,13 +282,6 @@ impl<'a> Scene<'a> {
         );
     }
 
-    /// The severity that the caller chose for this code or rule, else the table's.
-    fn severity(&self, demand: Demand) -> Severity {
-        let mut chosen = self.options.severities.iter().rev();
-        let named = chosen.find(|(name, _)| name == self.code || name == demand.rule);
-        named.map_or(demand.severity, |(_, severity)| *severity)
-    }
-
     fn push(
         &mut self,
         demand: Demand,
@@ -291,7 +291,7 @@ impl<'a> Scene<'a> {
         path: String,
         what: &str,
     ) {
-        let severity = self.severity(demand);
+        let severity = severity(self.options, self.code, demand);
         if severity == Severity::Off {
             return;
         }

@@ -134,6 +134,14 @@ impl WireFormat for AnthropicMessages {
         plain_message(role, text)
     }
 
+    fn id_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
+        match block.kind() {
+            BlockKind::ToolCall => &["id"],
+            BlockKind::ToolResult => &["tool_use_id"],
+            _ => &[],
+        }
+    }
+
     fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8> {
         let mut out = b"{\"type\":\"tool_result\",\"tool_use_id\":".to_vec();
         out.extend_from_slice(&json::escape(&call.call_id().unwrap_or_default()));

@@ -157,10 +157,51 @@ pub trait WireFormat: Sync + fmt::Debug {
     /// [`ResultPlace::NextMessage`]: crate::rules::ResultPlace::NextMessage
     fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8>;
 
+    /// Where in the JSON of a call or result its id stands, field by field. Empty where the kind has no id.
+    fn id_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
+        let _ = block;
+        &[]
+    }
+
+    /// What a new call id may look like.
+    fn call_id_form(&self) -> CallIdForm {
+        CallIdForm {
+            shortest: 1,
+            longest: 40,
+            marks: true,
+        }
+    }
+
+    /// A text, given as a JSON string literal, as a block of a message's list.
+    fn text_block(&self, literal: &[u8]) -> Vec<u8> {
+        let mut out = b"{\"type\":\"text\",\"text\":".to_vec();
+        out.extend_from_slice(literal);
+        out.push(b'}');
+        out
+    }
+
     /// A message of the user with these blocks (JSON values), as JSON bytes. Asked only of formats whose results stand
     /// in the next message.
     fn user_message(&self, blocks: &[Vec<u8>]) -> Vec<u8> {
         blocks_message("role", "user", "content", blocks)
+    }
+}
+
+/// What a call id may look like: ASCII letters and digits, of so many characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallIdForm {
+    /// Least number of characters.
+    pub shortest: usize,
+    /// Greatest number of characters.
+    pub longest: usize,
+    /// Whether `_` and `-` are allowed.
+    pub marks: bool,
+}
+
+impl CallIdForm {
+    /// Whether the character may stand in an id.
+    pub fn allows(&self, letter: char) -> bool {
+        letter.is_ascii_alphanumeric() || (self.marks && matches!(letter, '_' | '-'))
     }
 }
 

@@ -158,6 +158,14 @@ impl WireFormat for OpenAiChat {
         plain_message(role, text)
     }
 
+    fn id_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
+        match block.kind() {
+            BlockKind::ToolCall => &["id"],
+            BlockKind::ToolResult => &["tool_call_id"],
+            _ => &[],
+        }
+    }
+
     fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8> {
         let (role, key, id) = if call.row.by_name {
             ("function", "name", call.name())

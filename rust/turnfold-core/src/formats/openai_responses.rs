@@ -132,6 +132,10 @@ impl WireFormat for OpenAiResponses {
         out
     }
 
+    fn id_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
+        items::id_path(block)
+    }
+
     fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8> {
         items::result_for(call, text)
     }

@@ -11,6 +11,7 @@ use turnfold_core::{Role, Transcript};
 
 mod generate;
 mod naive;
+mod repair;
 
 use generate::{Sample, arbitrary, clean, damaged};
 

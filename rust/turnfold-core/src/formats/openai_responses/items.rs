@@ -532,6 +532,16 @@ fn reasoning(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) -> Role {
 /// A screenshot of one pixel: a computer's result holds nothing else.
 const NO_SCREEN: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
 
+/// Where the id that pairs a call and its result stands.
+pub(super) fn id_path(block: &BlockView<'_>) -> &'static [&'static str] {
+    match (block.kind(), block.row.family) {
+        (BlockKind::ToolCall, APPROVAL) => &["id"],
+        (BlockKind::ToolResult, APPROVAL) => &["approval_request_id"],
+        (BlockKind::ToolCall | BlockKind::ToolResult, FUNCTION..) => &["call_id"],
+        _ => &[],
+    }
+}
+
 /// A result for `call`, in the kind that answers it.
 pub(super) fn result_for(call: &BlockView<'_>, text: &str) -> Vec<u8> {
     let local = call.type_name().is_some_and(|kind| kind == "local_shell_call");

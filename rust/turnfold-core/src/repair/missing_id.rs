@@ -1,0 +1,105 @@
+//! Gives an id to calls that have none, and to results that name no call.
+//!
+//! A call gets `call_1`, `call_2` and so on, whatever is free, in the form that the format asks for. Results without
+//! an id take those of the calls of their batch that are open, in order, if there are as many of the one as of the
+//! other; nothing else says which is whose, so otherwise they go as orphans.
+
+use std::collections::HashSet;
+
+use super::Action;
+use super::changes::{Changes, takes_id};
+use super::names::Ids;
+use super::work::Work;
+use crate::pairs::{self, BlockRef};
+use crate::rules::ResultPlace;
+use crate::splice::SpliceError;
+use crate::transcript::{BlockKind, MessageView, Role};
+
+/// Calls of one batch that are open, each with its id, and results of it that name none.
+#[derive(Default)]
+struct Batch {
+    open: Vec<(BlockRef, String)>,
+    loose: Vec<BlockRef>,
+}
+
+pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
+    let rules = work.rules();
+    let (calls, results) = (
+        work.minds("call_without_id", Some(rules.call_needs_id)),
+        work.minds("result_without_id", Some(rules.result_needs_id)),
+    );
+    let lacking = |message: &MessageView<'_>| {
+        message
+            .blocks()
+            .any(|block| is_pairing(&block) && pairs::lacks_id(&block))
+    };
+    if !(calls || results) || !work.transcript.messages().any(|message| lacking(&message)) {
+        return Ok(());
+    }
+    let table = work.pairs();
+    let pending = work.pending();
+    let answered: HashSet<BlockRef> = table.pairs.iter().map(|pair| pair.call).collect();
+    let format = work.transcript.format();
+    let mut ids = Ids::new(&work.transcript);
+    let mut changes = Changes::default();
+    let mut given: Vec<(BlockRef, String)> = Vec::new();
+    let mut batch = Batch::default();
+    let mut before = None;
+    for message in work.transcript.messages() {
+        let role = message.role();
+        let carries = match rules.result_place {
+            ResultPlace::SameRun | ResultPlace::Later => role == Role::Tool,
+            ResultPlace::NextMessage => role == Role::User,
+        };
+        let joins = rules.result_place != ResultPlace::SameRun && before == Some(Role::Assistant);
+        if (role == Role::Assistant && !joins) || !(role == Role::Assistant || carries) {
+            settle(&mut batch, results, &mut given);
+        }
+        before = Some(role);
+        for block in message.blocks() {
+            let at = BlockRef::of(&block);
+            match block.kind() {
+                BlockKind::ToolCall if block.row.whole || block.row.server_side || pending.contains(&at) => {}
+                BlockKind::ToolCall
+                    if calls && role == Role::Assistant && pairs::lacks_id(&block) && takes_id(format, &block) =>
+                {
+                    let id = ids.free("call", 1, &format.call_id_form());
+                    batch.open.push((at, id.clone()));
+                    given.push((at, id));
+                }
+                BlockKind::ToolCall if !answered.contains(&at) => {
+                    batch.open.extend(block.call_id().map(|id| (at, id.into_owned())));
+                }
+                BlockKind::ToolResult if carries && pairs::lacks_id(&block) && takes_id(format, &block) => {
+                    batch.loose.push(at);
+                }
+                _ => {}
+            }
+        }
+    }
+    settle(&mut batch, results, &mut given);
+    for (at, id) in given {
+        let is_call = work.block(at).is_some_and(|block| block.kind() == BlockKind::ToolCall);
+        let (code, what) = if is_call {
+            ("call_without_id", "The call")
+        } else {
+            ("result_without_id", "The result")
+        };
+        let text = format!("{what} had no id and got {id:?}.");
+        work.note_block(code, Action::Rename, at, Some(work.name(at.message)), text);
+        changes.of(at.message).ids.push((at.block, id));
+    }
+    work.apply(changes)
+}
+
+fn is_pairing(block: &crate::transcript::BlockView<'_>) -> bool {
+    matches!(block.kind(), BlockKind::ToolCall | BlockKind::ToolResult)
+}
+
+/// Ends a batch: its loose results go to its open calls where both are as many.
+fn settle(batch: &mut Batch, results: bool, given: &mut Vec<(BlockRef, String)>) {
+    let Batch { open, loose } = std::mem::take(batch);
+    if results && open.len() == loose.len() {
+        given.extend(loose.into_iter().zip(open).map(|(result, (_, id))| (result, id)));
+    }
+}

@@ -1,0 +1,110 @@
+//! Where a result of a call belongs, and how it gets there.
+
+use super::changes::{Changes, NewBlock, NewMessage, Position, Site, as_item};
+use super::work::Work;
+use crate::pairs::BlockRef;
+use crate::rules::ResultPlace;
+use crate::transcript::{Place, Role};
+
+/// A result on its way to its call.
+pub(super) enum ResultSource {
+    /// It stands elsewhere.
+    Moved(BlockRef),
+    /// A format wrote it: a message, or a block where results stand in the next message.
+    Made(Vec<u8>),
+}
+
+/// The places of one pass. O(messages) to make.
+pub(super) struct Places {
+    place: ResultPlace,
+    /// For each message, the last one of the run that a result comes behind.
+    ends: Vec<usize>,
+}
+
+impl Places {
+    pub(super) fn new(work: &Work<'_>) -> Self {
+        let place = work.rules().result_place;
+        let roles: Vec<Role> = work.transcript.messages().map(|message| message.role()).collect();
+        let goes_on = match place {
+            ResultPlace::SameRun => Role::Tool,
+            ResultPlace::NextMessage => Role::Assistant,
+            ResultPlace::Later => Role::Other,
+        };
+        let mut ends: Vec<usize> = (0..roles.len()).collect();
+        for index in (0..roles.len().saturating_sub(1)).rev() {
+            if place != ResultPlace::Later && roles.get(index + 1) == Some(&goes_on) {
+                let end = ends.get(index + 1).copied().unwrap_or(index + 1);
+                if let Some(own) = ends.get_mut(index) {
+                    *own = end;
+                }
+            }
+        }
+        Self { place, ends }
+    }
+
+    /// Whether a result of the call has a place at all: only the model calls.
+    pub(super) fn has_place(&self, work: &Work<'_>, call: BlockRef) -> bool {
+        let by_model = || {
+            let message = work.transcript.message(call.message);
+            message.is_some_and(|message| message.role() == Role::Assistant)
+        };
+        self.place == ResultPlace::Later || by_model()
+    }
+
+    /// Whether a result can be taken from where it stands.
+    pub(super) fn can_move(&self, work: &Work<'_>, result: BlockRef) -> bool {
+        let Some(block) = work.block(result) else { return false };
+        match self.place {
+            ResultPlace::NextMessage => block.row.place != Place::Message,
+            ResultPlace::SameRun | ResultPlace::Later => block.row.place == Place::Message,
+        }
+    }
+
+    /// Puts a result where results of the call belong; gives the name of the message that has it then. Results of one
+    /// batch stand in the order in which they are put. O(blocks of the message it goes into, once a message).
+    pub(super) fn put(
+        &self,
+        work: &mut Work<'_>,
+        changes: &mut Changes,
+        call: BlockRef,
+        result: ResultSource,
+    ) -> Option<usize> {
+        let end = self.ends.get(call.message).copied()?;
+        if self.place != ResultPlace::NextMessage {
+            return match result {
+                ResultSource::Moved(at) => {
+                    changes.of(at.message).gone = true;
+                    changes.of(end).behind.push(NewMessage::Moved(at.message));
+                    Some(work.name(at.message))
+                }
+                ResultSource::Made(bytes) => {
+                    let name = work.new_name();
+                    changes.of(end).behind.push(NewMessage::Made(name, bytes));
+                    Some(name)
+                }
+            };
+        }
+        let block = match result {
+            ResultSource::Moved(at) => {
+                let block = as_item(work.transcript.format(), &work.block(at)?);
+                changes.remove(at);
+                block
+            }
+            ResultSource::Made(bytes) => NewBlock { bytes, from: None },
+        };
+        let next = end + 1;
+        let known = !changes.of(next).inserts.is_empty();
+        let takes = known || {
+            let message = work.transcript.message(next);
+            message.is_some_and(|message| message.role() == Role::User && Site::of(&message).is_some())
+        };
+        if takes {
+            changes.of(next).inserts.push((Position::AfterResults, block));
+            return Some(work.name(next));
+        }
+        let behind = &mut changes.of(end).results_behind;
+        let (name, blocks) = behind.get_or_insert_with(|| (work.new_name(), Vec::new()));
+        blocks.push(block);
+        Some(*name)
+    }
+}

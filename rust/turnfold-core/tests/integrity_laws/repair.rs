@@ -1,0 +1,184 @@
+//! Laws of repair, on the transcripts of the other laws.
+
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+use turnfold_core::findings::{Category, Finding, scan};
+use turnfold_core::pairs::{BlockRef, ScanOptions, block_at, pair};
+use turnfold_core::repair::{Action, Repair, RepairOptions, Repaired, Unanswered, repair};
+use turnfold_core::{BlockKind, Transcript};
+
+use crate::any_sample;
+use crate::generate::{Sample, clean};
+
+/// What repair mends besides everything of category integrity.
+const MENDED: [&str; 6] = [
+    "blank_text",
+    "empty_call_list",
+    "empty_content",
+    "only_reasoning",
+    "result_not_first",
+    "text_after_call",
+];
+
+/// What nobody but the caller could mend.
+const LEFT_ALONE: [&str; 1] = ["missing_reasoning"];
+
+fn options(sample: &Sample, drop: bool) -> RepairOptions {
+    RepairOptions {
+        scan: sample.options.clone(),
+        unanswered: if drop { Unanswered::Drop } else { Unanswered::Synthesize },
+    }
+}
+
+/// The findings that a repair must not leave: those it mends, unless they are about an awaited call or its message.
+fn left(transcript: &Transcript, options: &RepairOptions) -> Vec<Finding> {
+    let found = scan(transcript, &options.scan);
+    let ids: HashSet<String> = found
+        .pairs
+        .pending
+        .iter()
+        .filter_map(|&at| found.pairs.call_id(transcript, at))
+        .collect();
+    let messages: HashSet<usize> = found.pairs.pending.iter().map(|at| at.message).collect();
+    let awaited = |finding: &Finding| {
+        finding.call_id.as_ref().is_some_and(|id| ids.contains(id))
+            || finding.message.is_some_and(|message| messages.contains(&message))
+    };
+    let mended = |finding: &Finding| {
+        (finding.category == Category::Integrity && !LEFT_ALONE.contains(&finding.code))
+            || MENDED.contains(&finding.code)
+    };
+    found
+        .findings
+        .into_iter()
+        .filter(|finding| mended(finding) && !awaited(finding))
+        .collect()
+}
+
+fn spoken(transcript: &Transcript) -> HashMap<String, usize> {
+    let mut texts = HashMap::new();
+    for block in transcript.messages().flat_map(|message| message.blocks()) {
+        if block.kind() == BlockKind::Text && !block.row.blank {
+            *texts.entry(block.texts().collect::<String>()).or_insert(0) += 1;
+        }
+    }
+    texts
+}
+
+fn check_places(input: &Transcript, repaired: &Repaired, options: &ScanOptions) -> Result<(), TestCaseError> {
+    let table = pair(input, options);
+    let output = &repaired.transcript;
+    prop_assert_eq!(repaired.kept.len(), output.len());
+    let mut known: HashSet<usize> = HashSet::new();
+    for (index, kept) in repaired.kept.iter().enumerate() {
+        if let Some(from) = *kept {
+            prop_assert!(known.insert(from), "message {} is kept twice", from);
+            prop_assert_eq!(
+                output.message(index).unwrap().bytes(),
+                input.message(from).unwrap().bytes()
+            );
+        }
+    }
+    for entry in &repaired.repairs {
+        prop_assert!(entry.message < input.len());
+        known.insert(entry.message);
+        if let Some(block) = entry.block {
+            let at = BlockRef {
+                message: entry.message,
+                block,
+            };
+            prop_assert!(block_at(input, at).is_some());
+            prop_assert_eq!(&entry.call_id, &table.call_id(input, at));
+        }
+        prop_assert!(entry.message_after.is_none_or(|after| after < output.len()));
+        // What was mended may go later on, with its call or its message.
+        let dropped = repaired.repairs.iter().any(|entry| entry.action == Action::Drop);
+        prop_assert!(dropped || entry.message_after.is_some(), "{:?}", entry);
+    }
+    let touched = repaired
+        .repairs
+        .iter()
+        .filter_map(|entry| entry.message_after)
+        .collect::<HashSet<_>>();
+    for index in (0..output.len()).filter(|&k| repaired.kept[k].is_none()) {
+        // What something was taken out of is named by its place in the input alone.
+        let taken = |entry: &Repair| matches!(entry.action, Action::Drop | Action::Move);
+        let named = touched.contains(&index) || repaired.repairs.iter().any(taken);
+        prop_assert!(named, "message {} changed without a word", index);
+    }
+    // A message may also be changed by what came into it.
+    let unnamed = (0..input.len()).filter(|index| !known.contains(index)).count();
+    prop_assert!(unnamed <= touched.len(), "{} messages changed without a word", unnamed);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn a_clean_transcript_stays(sample in clean(), drop in any::<bool>()) {
+        let t = sample.transcript();
+        let options = options(&sample, drop);
+        prop_assert_eq!(left(&t, &options), vec![]);
+        let repaired = repair(&t, &options).unwrap();
+        prop_assert_eq!(&repaired.repairs, &vec![]);
+        prop_assert_eq!(repaired.transcript.to_json(), t.to_json());
+        prop_assert_eq!(repaired.kept, (0..t.len()).map(Some).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn nothing_that_is_mended_is_left(sample in any_sample(), drop in any::<bool>()) {
+        let t = sample.transcript();
+        let options = options(&sample, drop);
+        let repaired = repair(&t, &options).unwrap();
+        prop_assert_eq!(left(&repaired.transcript, &options), vec![], "{:?}\n{}", repaired.repairs, String::from_utf8_lossy(&repaired.transcript.to_json()));
+        prop_assert_eq!(repaired.repairs.is_empty(), repaired.transcript.to_json() == t.to_json());
+        check_places(&t, &repaired, &options.scan)?;
+    }
+
+    #[test]
+    fn twice_is_once(sample in any_sample(), drop in any::<bool>()) {
+        let t = sample.transcript();
+        let options = options(&sample, drop);
+        let once = repair(&t, &options).unwrap();
+        let twice = repair(&once.transcript, &options).unwrap();
+        prop_assert_eq!(&twice.repairs, &vec![], "{}", String::from_utf8_lossy(&once.transcript.to_json()));
+        prop_assert_eq!(twice.transcript.to_json(), once.transcript.to_json());
+        let again = repair(&t, &options).unwrap();
+        prop_assert_eq!(again.transcript.to_json(), once.transcript.to_json());
+        let body = std::sync::Arc::new(once.transcript.to_json());
+        let fresh = Transcript::from_json(body, Some(sample.format)).unwrap();
+        prop_assert_eq!(scan(&fresh, &options.scan), scan(&once.transcript, &options.scan));
+    }
+
+    #[test]
+    fn what_was_said_survives(sample in any_sample(), drop in any::<bool>()) {
+        let t = sample.transcript();
+        let repaired = repair(&t, &options(&sample, drop)).unwrap();
+        let after = spoken(&repaired.transcript);
+        for (text, times) in spoken(&t) {
+            prop_assert!(after.get(&text).is_some_and(|&kept| kept >= times), "{:?} of {:?}", text, after);
+        }
+    }
+
+    #[test]
+    fn awaited_calls_stay_as_they_are(sample in any_sample(), drop in any::<bool>()) {
+        let t = sample.transcript();
+        let repaired = repair(&t, &options(&sample, drop)).unwrap();
+        let calls = |t: &Transcript, wanted: &dyn Fn(BlockRef) -> bool| {
+            let mut counts: HashMap<Vec<u8>, usize> = HashMap::new();
+            for block in t.messages().flat_map(|message| message.blocks()).filter(|b| b.kind() == BlockKind::ToolCall) {
+                if wanted(BlockRef::of(&block)) {
+                    *counts.entry(block.bytes().to_vec()).or_default() += 1;
+                }
+            }
+            counts
+        };
+        let pending = pair(&t, &sample.options).pending;
+        let after = calls(&repaired.transcript, &|_| true);
+        for (bytes, times) in calls(&t, &|at| pending.contains(&at)) {
+            prop_assert!(after.get(&bytes).is_some_and(|&kept| kept >= times), "{}", String::from_utf8_lossy(&bytes));
+        }
+    }
+}
