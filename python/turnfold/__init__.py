@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from turnfold.containers import Log, read_log
     from turnfold.planning.apply import CompactionResult
     from turnfold.planning.plan import plan
+    from turnfold.planning.removal import remove_blocks, remove_tool_calls
     from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
 
 __all__ = [
@@ -90,6 +91,8 @@ __all__ = [
     "plan",
     "presets",
     "read_log",
+    "remove_blocks",
+    "remove_tool_calls",
     "repair",
     "scan",
     "split_points",
@@ -103,6 +106,8 @@ _ON_FIRST_USE: Final = {
     "compact_sync": "turnfold.compactor",
     "CompactionResult": "turnfold.planning.apply",
     "plan": "turnfold.planning.plan",
+    "remove_blocks": "turnfold.planning.removal",
+    "remove_tool_calls": "turnfold.planning.removal",
     "Log": "turnfold.containers",
     "read_log": "turnfold.containers",
     "Fallback": "turnfold.summarizers",
