@@ -17,7 +17,6 @@ from typing import Any, get_args
 import pytest
 
 from turnfold.cli import main
-from turnfold.containers import BUILT_IN
 from turnfold.model.plan import SkipReason
 
 ROOT = Path(__file__).parents[1]
@@ -130,10 +129,6 @@ def test_depth_is_that_of_the_reader():
     depth = re.search(r"MAX_DEPTH: usize = (\d+)", source)
     assert depth is not None
     assert f"nests at most {depth[1]} deep" in README.read_text(encoding="utf-8")
-
-
-def test_containers_are_those_built_in():
-    assert table("| container |") == {container.name: container.title for container in BUILT_IN}
 
 
 def test_skip_reasons_are_those_of_the_planner():

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Record, encode, list_of, text_of
+from turnfold.containers.document import Document, Record, encode, list_of, text_of
 from turnfold.containers.edits import Edit, edit_items
 from turnfold.containers.listed import Conversation, Listed, placed
 from turnfold.containers.protocol import Change, Mark
@@ -42,7 +42,7 @@ class Cline(Listed):
             head = {"model": next((m for m in models if m), None), "system": system or None}
             yield Conversation(("messages",), text_of(value, "sessionId"), head)
 
-    def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
+    def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put the summary in the place of what it replaces, with the time of the last of that."""
         removed, summaries = placed(change)
         stamps = [e.value["ts"] for e in elements if e.index in removed and e.value is not None and "ts" in e.value]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Record, encode, list_of, object_of, text_of
+from turnfold.containers.document import Document, Record, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit, edit_items
 from turnfold.containers.listed import Conversation, Listed, placed
 from turnfold.containers.protocol import Change, Mark
@@ -58,7 +58,7 @@ class Inspect(Listed):
         """Return what a message is called that the model does not see."""
         return "element without a message" if text_of(element, "role") is None else "superseded message"
 
-    def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
+    def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put a marked message in the place of what it replaces, and of what earlier summaries replaced.
 
         Without the mark where messages of the conversation stand before it: Inspect would take them as superseded.

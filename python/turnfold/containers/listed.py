@@ -159,13 +159,13 @@ class Listed(ABC):
     def _edits(self, document: Document, path: tuple[str | int, ...], change: Change) -> Iterable[Edit]:
         document, path, texts = _opened(document, path)
         elements = document.items_at(path)
-        edits = list(self.summarise(elements, change)) if change.holes else []
+        edits = list(self.summarise(document, elements, change)) if change.holes else []
         edits += (edit_value(document, elements[place[0]], place, value) for place, value in shortened(change))
         for text in reversed(texts):
             edits = list(text.edits(edits))
         return edits
 
-    def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
+    def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Return the edits that record the change's summaries in the array of `elements`.
 
         Without an override, what is replaced goes, and an element from `spell` takes its place.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Record, decode, encode, list_of, object_of, text_of
+from turnfold.containers.document import Document, Record, decode, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit
 from turnfold.containers.listed import Conversation, Listed
 from turnfold.containers.protocol import Change, Mark
@@ -60,12 +60,12 @@ class Monocle(Listed):
             _add(chat, len(elements), *output)
             chat.messages[-1] = replace(chat.messages[-1], origins=())
 
-    def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
+    def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put the summary in the place of input texts."""
         origins = change.logged.origins
         if any(not origins[m] for hole in change.holes for m in range(hole.start, hole.stop)):
             raise NotWritableError("A span's output is not replaced: choose another cut")
-        return super().summarise(elements, change)
+        return super().summarise(document, elements, change)
 
     def spell(self, elements: Sequence[Record], role: str, text: str) -> object:
         """Return a text of JSON."""

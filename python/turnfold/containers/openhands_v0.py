@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Record, decode, encode, list_of, object_of, text_of
+from turnfold.containers.document import Document, Record, decode, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit, edit_items
 from turnfold.containers.listed import Conversation, Listed, placed
 from turnfold.containers.protocol import Change, Mark, Place
@@ -84,7 +84,7 @@ class OpenHandsV0(Listed):
         if summary is not None and stop == len(left):
             chat.text("user", text_of(summary[1], "args", "summary"), summary[0])
 
-    def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
+    def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put a `condensation` behind the last event."""
         removed, summaries = placed(change)
         last = [element.value for element in elements if element.value is not None]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Record, decode, encode, list_of, object_of, text_of
+from turnfold.containers.document import Document, Record, decode, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit
 from turnfold.containers.listed import INSIDE, Conversation, Listed
 from turnfold.containers.protocol import Change, Mark
@@ -94,12 +94,12 @@ class OpenTelemetry(Listed):
             _add_message(chat, len(chat.messages), message)
         chat.messages[before:] = [replace(message, origins=(), results=()) for message in chat.messages[before:]]
 
-    def summarise(self, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
+    def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put the summary in the place of input messages."""
         origins = change.logged.origins
         if any(not origins[m] for hole in change.holes for m in range(hole.start, hole.stop)):
             raise NotWritableError("A span's output and its numbered attributes are not replaced: choose another cut")
-        return super().summarise(elements, change)
+        return super().summarise(document, elements, change)
 
     def spell(self, elements: Sequence[Record], role: str, text: str) -> object:
         """Return a message or an event, spelled as the others are."""

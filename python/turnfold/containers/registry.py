@@ -5,12 +5,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.aider import AIDER
+from turnfold.containers.atif import ATIF
 from turnfold.containers.bodies import BODIES
 from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.cline import CLINE
 from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
 from turnfold.containers.document import Document
 from turnfold.containers.gemini_cli import GEMINI_CLI
+from turnfold.containers.google_adk import GOOGLE_ADK
 from turnfold.containers.http_cassette import HTTP_CASSETTE
 from turnfold.containers.http_exchanges import HTTP_EXCHANGES
 from turnfold.containers.inspect import INSPECT
@@ -47,11 +49,13 @@ GROUP: Final = "turnfold.containers"
 
 BUILT_IN: Final[tuple[Container, ...]] = (
     AIDER,
+    ATIF,
     BODIES,
     CLAUDE_CODE,
     CLINE,
     COPILOT_CHATREPLAY,
     GEMINI_CLI,
+    GOOGLE_ADK,
     HTTP_CASSETTE,
     HTTP_EXCHANGES,
     INSPECT,
