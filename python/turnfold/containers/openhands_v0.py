@@ -1,6 +1,6 @@
 """Event streams of OpenHands up to version 0.x: trajectories, and the `history` of its evaluation outputs."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final
@@ -68,7 +68,7 @@ class OpenHandsV0(Listed):
         """Read the events that are not forgotten, and the last summary at its offset."""
         events = [(element.index, event) for element in elements for event in _events(element, data)]
         forgotten = _forgotten(event for _, event in events)
-        left = [(index, event) for index, event in events if event.get("id") not in forgotten]
+        left = [(index, event) for index, event in events if not _is_one_of(event.get("id"), forgotten)]
         summary = next(((k, e) for k, e in reversed(events) if text_of(e, "args", "summary") and _condenses(e)), None)
         stop = None if summary is None else _summary_place(left, summary[1])
         calls = _Calls(_responses(left))
@@ -103,6 +103,10 @@ class OpenHandsV0(Listed):
             )
         condensation = _condensation(last, change, removed)
         return edit_items([(e.start, e.stop) for e in elements], set(), [(len(elements), encode(condensation))])
+
+
+def _is_one_of(identifier: object, known: Collection[object]) -> bool:
+    return isinstance(identifier, int | str) and identifier in known
 
 
 def _parts(item: object) -> Sequence[object]:
@@ -225,7 +229,9 @@ def _add_calls(chat: ChatView, group: Sequence[tuple[int, _Event]], calls: _Call
     ids = chat.calls(text or None, [_call(event) for _, event in group], first[0], **kept)
     chat.messages[-1] = replace(chat.messages[-1], origins=tuple(dict.fromkeys(index for index, _ in group)))
     calls.ids.update(ids)
-    calls.by_event.update((e.get("id", ("at", k)), call_id) for (k, e), call_id in zip(group, ids, strict=True))
+    for (index, event), call_id in zip(group, ids, strict=True):
+        identifier = event.get("id")
+        calls.by_event[identifier if isinstance(identifier, int) else ("at", index)] = call_id
 
 
 def _said(event: _Event) -> str | None:

@@ -9,6 +9,7 @@ from turnfold.containers.atif import ATIF
 from turnfold.containers.bodies import BODIES
 from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.cline import CLINE
+from turnfold.containers.codex import CODEX
 from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
 from turnfold.containers.document import Document
 from turnfold.containers.gemini_cli import GEMINI_CLI
@@ -53,6 +54,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     BODIES,
     CLAUDE_CODE,
     CLINE,
+    CODEX,
     COPILOT_CHATREPLAY,
     GEMINI_CLI,
     GOOGLE_ADK,
