@@ -92,6 +92,26 @@ def test_each_root_is_a_transcript_and_a_missing_parent_is_none():
     assert [texts for _, texts in said(read, 1)] == [["Two."], ["Three."]]
 
 
+def test_a_log_without_any_links_is_one_chain():
+    read = log(
+        *(record(f"u{k}", None, f"{k} {PROSE}") for k in range(9) for record in [(user, assistant)[k % 2]]),
+    )
+    assert [len(logged.transcript) for logged in read.transcripts] == [9]
+    after, _ = compacted(read)
+    assert [record["parentUuid"] for record in after if record["type"] != "system"][-3:].count(None) == 2
+
+
+def test_an_answer_or_a_result_begins_nothing():
+    read = log(
+        user("u1", None, "Go."),
+        assistant("a1", "u1", call("c1")),
+        user("u2", None, result("c1")),
+        assistant("a2", None, "Done."),
+        user("u3", None, "Another thing."),
+    )
+    assert [len(logged.transcript) for logged in read.transcripts] == [4, 1]
+
+
 def test_repeats_with_new_uuids_are_read_once():
     read = log(
         user("u1", None, "Go.", timestamp="t1"),

@@ -115,9 +115,13 @@ class ClaudeCode(Records):
         first = min(kept, default=len(self.rows(document)))
         new = [(first, encode(boundary)), (first, encode(summary))]
         yield from edit_records(document, set(), new, self.rows(document))
-        for entry in chain:
-            linked = "parentUuid" in object_of(entry.record.value)
-            if linked and entry.record.index in kept and not _hangs_on(entry, kept):
+        linked = _are_linked(self.rows(document))
+        for entry in chain if linked else ():
+            if (
+                entry.record.index in kept
+                and "parentUuid" in object_of(entry.record.value)
+                and not _hangs_on(entry, kept)
+            ):
                 place: Place = (entry.record.index, ("parentUuid",))
                 yield edit_value(document, entry.record, place, encode(summary["uuid"]))
 
@@ -130,6 +134,7 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
     current: dict[object, _Thread] = {}
     names: set[str] = set()
     segments: list[Mapping[str, object]] = []
+    linked = _are_linked(records)
     for record in records:
         value = record.value
         if value is None:
@@ -141,7 +146,7 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
         if identifier is None and not speaks:
             continue
         identifier = identifier or f"line {record.index + 1}"
-        key = _repeat_key(own)
+        key = _repeat_key(own, identifier)
         if speaks and key in repeats:
             known[identifier] = repeats[key]
             continue
@@ -150,7 +155,9 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
         group = (session, agent, path == _EMBEDDED or value.get("isSidechain") is True)
         boundary = text_of(own, "subtype") == "compact_boundary"
         before = known.get(text_of(own, "logicalParentUuid" if boundary else "parentUuid") or "")
-        if before is None and (boundary or path == _EMBEDDED or own.get("parentUuid", "") is not None):
+        # Only a prompt begins something: no answer, no result, and nothing in a log that links no record.
+        continues = path == _EMBEDDED or own.get("parentUuid", "") is not None or not (linked and _is_prompt(own))
+        if before is None and (boundary or continues):
             thread = current.get(group)
         else:
             thread = None if before is None else before.thread
@@ -160,8 +167,7 @@ def _threads(records: Sequence[Record]) -> list[_Thread]:
             thread = _Thread(f"{name}/{identifier}" if name in names else name)
             names.add(thread.id)
             threads.append(thread)
-        has_parent = path == _EMBEDDED or own.get("parentUuid", "") is not None
-        if before is None and not boundary and thread.entries and has_parent:
+        if before is None and not boundary and thread.entries and continues:
             before = thread.entries[-1]
         entry = _Entry(record, path, identifier, None if boundary else before, thread, speaks)
         thread.entries.append(entry)
@@ -204,14 +210,27 @@ def _role(record: Mapping[str, object]) -> str | None:
     return text_of(record, "message", "role") or text_of(record, "type")
 
 
-def _repeat_key(record: Mapping[str, object]) -> object:
+def _are_linked(records: Sequence[Record]) -> bool:
+    """Whether any record names its parent, but for the summary that turnfold puts in."""
+    return any(
+        text_of(record.value, "parentUuid") is not None and object_of(record.value).get("isCompactSummary") is not True
+        for record in records
+    )
+
+
+def _is_prompt(record: Mapping[str, object]) -> bool:
+    kinds = {text_of(block, "type") for block in list_of(record, "message", "content")}
+    return _role(record) == "user" and "tool_result" not in kinds
+
+
+def _repeat_key(record: Mapping[str, object], identifier: str) -> object:
     message = object_of(record, "message")
     results = tuple(text_of(block, "tool_use_id") for block in list_of(message, "content"))
     if _role(record) == "user" and results and None not in results:
         return results
     if text_of(record, "type") == "attachment":
-        return "attachment", text_of(record, "timestamp") or text_of(record, "uuid"), _attached(record)
-    origin = text_of(message, "id") or text_of(record, "timestamp") or text_of(record, "uuid")
+        return "attachment", text_of(record, "timestamp") or identifier, _attached(record)
+    origin = text_of(message, "id") or text_of(record, "timestamp") or identifier
     return _role(record), origin, encode(message.get("content"))
 
 
