@@ -15,14 +15,8 @@ CASES = Path(__file__).parent / "vectors/cases"
 SHARED = Path(__file__).parents[2] / "shared/cases"
 COVERED = {
     ("meter", "text"),
-    ("meter", "openai-chat"),
-    ("meter", "anthropic"),
-    ("pairs", "openai-chat"),
-    ("pairs", "anthropic"),
-    ("split", "openai-chat"),
-    ("split", "anthropic"),
-    ("prefix", "openai-chat"),
-    ("prefix", "anthropic"),
+    *((layer, wire) for layer in ("meter", "prefix") for wire in ("openai-chat", "anthropic")),
+    *((layer, wire) for layer in ("pairs", "split", "adapters") for wire in ("openai-chat", "anthropic")),
 }
 
 
@@ -72,6 +66,10 @@ UNKNOWN = [
     ("001", lambda c: c.update(layer="made_up")),
     ("001", lambda c: c.update(format="made_up")),
     ("001", lambda c: c.pop("expect")),
+    ("034", lambda c: c["input"]["params"].update(made_up=1)),
+    ("041", lambda c: c["input"]["params"].update(keep_last=1)),
+    ("115", lambda c: c["expect"].update(made_up=1)),
+    ("115", lambda c: c["input"]["params"].pop("split")),
     ("053", lambda c: c["expect"]["result"].update(made_up=1)),
     ("053", lambda c: c["expect"]["result"]["tokens_after"].update(op="about")),
     ("053", lambda c: c["expect"]["tokens"][0]["right"].update(made_up=1)),
@@ -111,6 +109,21 @@ WRONG = [
             c["expect"]["outputs"]["invalid"][0] and {"messages": c["expect"]["outputs"]["invalid"][0]["messages"]}
         ),
     ),
+    ("023", lambda c: c["expect"].update(must_contain_in_output=["CONTENT-A", "CONTENT-C"])),
+    ("034", lambda c: c["expect"]["outputs"]["valid"][0]["messages"].pop()),
+    ("034", lambda c: c["input"]["params"].update(strip_tool_pairs=[])),
+    ("037", lambda c: c["expect"]["outputs"]["invalid"][0].update(violates=["AM-6"])),
+    ("038", lambda c: c["input"]["params"].update(budget_tokens=1)),
+    (
+        "041",
+        lambda c: c["expect"]["outputs"]["valid"].append(
+            {"messages": c["expect"]["outputs"]["invalid"][0]["messages"]}
+        ),
+    ),
+    ("043", lambda c: c["expect"].update(output_prefix_identical=2)),
+    ("043", lambda c: c["expect"].update(must_contain_in_output=["RULE-BETA"])),
+    ("115", lambda c: c["expect"]["output_order"].reverse()),
+    ("115", lambda c: c["expect"].update(last_plain_user_text="It compares")),
     ("007", lambda c: c["expect"].update(must_contain_in_output=["Keep the port at 8081."])),
     ("013", lambda c: c["expect"].update(input_violates=["AM-9"])),
     ("022", lambda c: c["expect"]["pairs"].update(duplicate_call_ids=[])),

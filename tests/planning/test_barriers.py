@@ -140,9 +140,85 @@ def test_dropping_is_the_last_resort_behind_a_summary_and_leaves_the_earlier_one
     assert json.loads(result.body) == result.messages
 
 
-def test_a_history_that_the_server_holds_is_not_shortened_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Transcript, "remote", True)
-    found = plan(anthropic([*turns(0, 4), said("user", "Now?")]), ON_REQUEST)
+def responses(items: Sequence[Message], **head: object) -> Transcript:
+    body = json.dumps({"model": "gpt-5", **head, "input": items}).encode()
+    return Transcript.from_json(body, format="openai.responses")
+
+
+def spoken(role: str, text: str) -> Message:
+    return {"type": "message", "role": role, "content": text}
+
+
+def talk(turns: int) -> list[Message]:
+    return [
+        spoken(role, f"{word} {k}. {PROSE * 6}")
+        for k in range(turns)
+        for role, word in (("user", "Question"), ("assistant", "Answer"))
+    ]
+
+
+def listing(identifier: str, server: str) -> Message:
+    return {"type": "mcp_list_tools", "id": identifier, "server_label": server, "tools": []}
+
+
+def test_state_in_force_follows_the_summary_and_is_not_summarised() -> None:
+    search: list[Message] = [
+        {"type": "tool_search_call", "call_id": "s1", "arguments": {"query": "scale"}, "execution": "client"},
+        {"type": "tool_search_output", "call_id": "s1", "execution": "client", "tools": []},
+    ]
+    messages = [
+        *talk(1),
+        listing("l1", "port"),
+        *search,
+        *talk(2),
+        listing("l2", "port"),
+        *talk(2),
+        spoken("user", "?"),
+    ]
+    transcript = responses(messages)
+    asked: list[SummaryRequest] = []
+
+    async def reply(request: SummaryRequest) -> str:
+        asked.append(request)
+        return "They asked about berths."
+
+    result = finished(compact_sync(transcript, ON_REQUEST, Function(reply, name="fake")))
+    assert recognise(result.transcript.blocks(0)[0].text) is not None
+    assert result.messages[1:4] == [*search, listing("l2", "port")]
+    assert result.messages[4:] == messages[-2:]
+    assert {m.index for m in asked[0].messages}.isdisjoint({3, 4, 9})
+    hole = result.plan.tiles[0]
+    assert isinstance(hole, SummaryHole)
+    assert hole.kept == (KeepRange(3, 5), KeepRange(9, 10))
+    assert msgspec.json.decode(msgspec.json.encode(result.plan), type=CompactionPlan) == result.plan
+    assert result.after.hi <= result.plan.tokens_at_most
+    again = compact_sync(result.transcript, ON_REQUEST, Function(reply, name="fake"))
+    assert isinstance(again, Skip)
+    assert (again.reason, len(asked)) == ("nothing_to_compact", 1)
+
+
+def test_what_the_provider_hands_back_with_its_item_stays_in_place() -> None:
+    window: list[Message] = [spoken("user", "Survey all berths."), {"type": "compaction", "encrypted_content": "gAAA"}]
+    result = finished(compact_sync(responses([*window, *talk(4), spoken("user", "Now?")]), ON_REQUEST))
+    assert result.messages[:2] == window
+    assert recognise(result.transcript.blocks(2)[0].text) is not None
+    assert isinstance(compact_sync(result.transcript, ON_REQUEST), Skip)
+    # In a stream the item follows what it stands for, answers included.
+    streamed = [*talk(2), {"type": "compaction", "encrypted_content": "gAAA"}, *talk(4), spoken("user", "Now?")]
+    result = finished(compact_sync(responses(streamed), ON_REQUEST))
+    assert result.plan.tiles[0] == DropRange(0, 4, "folded")
+    assert result.messages[0] == streamed[4]
+
+
+@pytest.mark.parametrize(
+    ("items", "head"),
+    [
+        ([*talk(3), spoken("user", "Now?")], {"previous_response_id": "resp_1"}),
+        ([*talk(3), {"type": "item_reference", "id": "msg_1"}, spoken("user", "Now?")], {}),
+    ],
+)
+def test_a_history_that_the_server_holds_is_not_shortened_here(items: list[Message], head: dict[str, object]) -> None:
+    found = plan(responses(items, **head), ON_REQUEST)
     assert isinstance(found, Skip)
     assert found.reason == "server_history"
     assert "new chain" in found.text

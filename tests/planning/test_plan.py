@@ -332,11 +332,15 @@ REASONS: dict[SkipReason, tuple[Transcript, Policy]] = {
         forced(Summarize(KeepMessages(1))),
     ),
     "misses_target": (chat(*conversation(6)), presets.token_threshold(None, 150)),
+    "server_history": (
+        Transcript.from_json(b'{"previous_response_id":"resp_1","input":"Go on."}', format="openai.responses"),
+        forced(Summarize(KeepMessages(1))),
+    ),
     "invalid_input": (chat(*BROKEN), forced(Summarize(KeepMessages(2)))),
 }
 
 
-@pytest.mark.parametrize("reason", [r for r in get_args(SkipReason) if r not in {"invalid_output", "server_history"}])
+@pytest.mark.parametrize("reason", [r for r in get_args(SkipReason) if r != "invalid_output"])
 def test_each_reason_for_no_plan_is_reached(reason: SkipReason) -> None:
     transcript, policy = REASONS[reason]
     found = skipped(transcript, policy)

@@ -1,6 +1,7 @@
 """Blocks and tool calls taken out: what is left stays valid, and steps of the current turn go as a whole."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from turnfold import checks
 from turnfold.errors import ArgumentError
 from turnfold.planning.removal import remove_blocks, remove_tool_calls
-from turnfold.testing.generators import anthropic_messages, openai_chat
+from turnfold.testing.generators import Body, anthropic_messages, openai_chat
 from turnfold.transcript import Transcript
 
 
@@ -94,8 +95,11 @@ def test_a_call_that_is_awaited_stays() -> None:
     assert kept == ("a",)
 
 
-@given(st.sampled_from([openai_chat, anthropic_messages]), st.integers(0, 5_000), st.data())
-def test_what_is_left_of_a_valid_transcript_is_valid(make: Any, seed: int, data: st.DataObject) -> None:
+MAKERS: list[Callable[..., Body]] = [openai_chat, anthropic_messages]
+
+
+@given(st.sampled_from(MAKERS), st.integers(0, 5_000), st.data())
+def test_what_is_left_of_a_valid_transcript_is_valid(make: Callable[..., Body], seed: int, data: st.DataObject) -> None:
     body = make(seed, turns=5)
     transcript = Transcript.from_json(json.dumps(body).encode())
     report = checks.scan(transcript)

@@ -1,4 +1,7 @@
-"""What the input and the expectations of the layers `pairs` and `split` may hold. A key that is not here is a fault."""
+"""What the input and the expectations of the layers `pairs`, `split` and `adapters` may hold.
+
+A key that is not here is a fault.
+"""
 
 from typing import Literal
 
@@ -27,6 +30,10 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trigger_tokens: int | _Unset = _UNSET
     hard_limit_tokens: int | _Unset = _UNSET
     budget_tokens: int | _Unset = _UNSET
+    keep_recent_tokens: int | _Unset = _UNSET
+    strip_tool_pairs: list[str] | _Unset = _UNSET
+    strip_blocks_matching: str | _Unset = _UNSET
+    single_system: Literal[True] | _Unset = _UNSET
 
 
 class ScriptedReply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -133,6 +140,13 @@ class Each(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     one_of: list[str]
 
 
+class Repaired(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a repair makes of the input, and by which of its ways."""
+
+    method: Literal["reorder"]
+    output: list[dict[str, object]]
+
+
 class Expect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Everything that these layers can expect."""
 
@@ -153,4 +167,9 @@ class Expect(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     each_result: Literal["no summariser call, history unchanged, no exception"] | _Unset = _UNSET
     texts: dict[str, str] | _Unset = _UNSET
     tokens: list[Relation] | _Unset = _UNSET
+    atomic_units: list[list[int]] | _Unset = _UNSET
+    must_preserve_ids: list[str] | _Unset = _UNSET
+    output_order: list[str] | _Unset = _UNSET
+    last_plain_user_text: str | _Unset = _UNSET
+    repair: Repaired | _Unset = _UNSET
     invariants: list[str] | _Unset = _UNSET  # prose

@@ -1,12 +1,13 @@
 """Cases of the layers `pairs` and `split`: what belongs together and where a transcript may be cut."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import msgspec
 
 from turnfold.checks import find_split, scan, split_points
 from turnfold.model.scan import ScanOptions
-from turnfold.model.splits import KeepMessages
+from turnfold.model.splits import KeepMessages, KeepTokens
 from turnfold.testing.case_files import (
     WIRE_FORMATS,
     CaseError,
@@ -30,6 +31,7 @@ PAIRING = frozenset(
         "input_violates",
         "chosen_split",
         "for_params",
+        "atomic_units",
     }
 )
 """The expectations that `pairing_and_splits` checks."""
@@ -53,10 +55,14 @@ def pairing_and_splits(case: CaseFile, source: TranscriptInput, expect: Expect, 
             case _ if name == "input_violates" and expect.input_violates is not msgspec.UNSET:
                 yield from _check_violations(transcript, options, expect.input_violates, where)
             case _ if name == "chosen_split" and expect.chosen_split is not msgspec.UNSET:
-                used.add("keep_last")
-                yield from _check_chosen(transcript, options, source.params.keep_last, expect.chosen_split, where)
+                yield from _check_chosen(
+                    transcript, options, source.params, expect.chosen_split, where=where, used=used
+                )
             case _ if name == "for_params" and expect.for_params is not msgspec.UNSET:
-                yield from _check_for_params(transcript, options, expect.for_params, where)
+                yield from _check_for_params(transcript, options, expect.for_params, where, used)
+            case _ if name == "atomic_units" and expect.atomic_units is not msgspec.UNSET:
+                cuts = list(split_points(transcript, options))
+                yield from differs(where, expect.atomic_units, [list(unit) for unit in pairwise(cuts)])
             case _:
                 continue
     yield from _check_splits(transcript, options, expect)
@@ -70,6 +76,7 @@ def read(case: CaseFile, messages: object) -> Transcript:
 def scan_options(params: Params, used: set[str]) -> ScanOptions:
     """Return what the parameters say beyond the body."""
     used |= {"pending_ids", "long_running_ids", "thinking", "strict_alternation", "gemini3", "reasoning_pairs"}
+    used.add("single_system")
     pending: list[str] = []
     for ids in (params.pending_ids, params.long_running_ids):
         pending += [] if ids is msgspec.UNSET else ids
@@ -79,6 +86,7 @@ def scan_options(params: Params, used: set[str]) -> ScanOptions:
         strict_alternation=params.strict_alternation is True,
         signatures=None if params.gemini3 is msgspec.UNSET else params.gemini3,
         reasoning_pairs=() if params.reasoning_pairs is msgspec.UNSET else tuple(params.reasoning_pairs.items()),
+        severities=(("OC-7", "error"),) if params.single_system is True else (),
     )
 
 
@@ -164,14 +172,24 @@ def _refuse_other_params(params: Params, where: str) -> None:
 
 
 def _check_chosen(
-    transcript: Transcript, options: ScanOptions, keep_last: int | msgspec.UnsetType, expected: int, where: str
+    transcript: Transcript, options: ScanOptions, params: Params, expected: int, *, where: str, used: set[str]
 ) -> Mismatches:
-    if keep_last is msgspec.UNSET:
-        raise CaseError(f"{where} needs params.keep_last")
-    point = find_split(transcript, KeepMessages(keep_last), options)
-    yield from differs(f"{where} for keep_last {keep_last}", expected, None if point is None else point.index)
+    keep: KeepMessages | KeepTokens
+    if params.keep_last is not msgspec.UNSET:
+        used.add("keep_last")
+        keep = KeepMessages(params.keep_last)
+    elif params.keep_recent_tokens is not msgspec.UNSET:
+        used.add("keep_recent_tokens")
+        keep = KeepTokens(params.keep_recent_tokens)
+    else:
+        raise CaseError(f"{where} needs params.keep_last or params.keep_recent_tokens")
+    point = find_split(transcript, keep, options)
+    yield from differs(f"{where} for {keep}", expected, None if point is None else point.index)
 
 
-def _check_for_params(transcript: Transcript, options: ScanOptions, rows: list[ForParams], where: str) -> Mismatches:
+def _check_for_params(
+    transcript: Transcript, options: ScanOptions, rows: list[ForParams], where: str, used: set[str]
+) -> Mismatches:
     for k, row in enumerate(rows):
-        yield from _check_chosen(transcript, options, row.keep_last, row.chosen_split, f"{where}[{k}]")
+        params = Params(keep_last=row.keep_last)
+        yield from _check_chosen(transcript, options, params, row.chosen_split, where=f"{where}[{k}]", used=used)

@@ -26,6 +26,7 @@ _COVERED: dict[str, tuple[Callable[[CaseFile], Mismatches], frozenset[str]]] = {
     "meter": (check_meter, frozenset({"text", "openai-chat", "anthropic"})),
     "pairs": (check_transcripts, frozenset({"openai-chat", "anthropic"})),
     "split": (check_transcripts, frozenset({"openai-chat", "anthropic"})),
+    "adapters": (check_transcripts, frozenset({"openai-chat", "anthropic"})),
     "prefix": (check_prefix, frozenset({"openai-chat", "anthropic"})),
 }
 

@@ -229,6 +229,8 @@ fn read_kind(item: Value<'_>, kind: &[u8], fields: &Fields<'_>, rows: &mut Rows)
             rows.text(fields.tools.or(Some(item)));
             let block = Block {
                 binding: Binding::Sticky,
+                // What a server lists later takes the place of what it listed before.
+                name: item.get("server_label").and_then(literal),
                 ..state(item, fields)
             };
             rows.block(texts, block);
