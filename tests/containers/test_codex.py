@@ -5,6 +5,7 @@ from pathlib import Path
 
 from turnfold.compactor import compact_sync
 from turnfold.containers import read_log
+from turnfold.model.plan import DropRange
 from turnfold.model.policy import OnRequest, Policy, Summarize, TruncateResults
 from turnfold.model.splits import KeepMessages
 from turnfold.planning.apply import CompactionResult
@@ -93,6 +94,17 @@ def test_shortened_results_are_shortened_in_their_records():
 def texts_of(result: CompactionResult) -> list[str]:
     transcript = result.transcript
     return ["".join(block.text for block in transcript.blocks(index)) for index in range(len(transcript))]
+
+
+def test_what_a_provider_compaction_folded_goes_without_a_summary():
+    folded = record("response_item", type="compaction", encrypted_content="Zm9sZGVk")
+    more = [record("response_item", type="message", role="user", content=f"{k} {'word ' * 90}") for k in range(6)]
+    data = NEW.read_bytes() + folded + b"".join(more)
+    written, result = compacted(data, Policy(OnRequest(), (Summarize(KeepMessages(1)),)))
+    assert written.startswith(data)
+    assert json.loads(written[len(data) :])["payload"]["replacement_history"] == result.messages
+    assert "compaction" in [item["type"] for item in result.messages]
+    assert any(isinstance(tile, DropRange) for tile in result.plan.tiles)
 
 
 def test_events_alone_hold_no_transcript():

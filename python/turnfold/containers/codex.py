@@ -10,6 +10,7 @@ from turnfold.containers.listed import edit_value, placed, shortened
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.records import Records, edit_records
 from turnfold.containers.view import ViewMessage, view
+from turnfold.errors import NotWritableError
 
 _UNSENT: Final = {"ghost_snapshot", "other"}
 _CONTEXT: Final = ("<user_instructions>", "<environment_context>", "# AGENTS.md instructions", "<turn_aborted>")
@@ -45,6 +46,8 @@ class Codex(Records):
 
     name: ClassVar[str] = "codex"
     title: ClassVar[str] = "Codex rollouts: JSON lines of `timestamp`, `type` and `payload`."
+
+    holds_any_result: ClassVar[bool] = True
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:
         """See a record of a rollout, or what only the old layout has."""
@@ -86,9 +89,10 @@ class Codex(Records):
         """Record each compaction. One that says all items again has their shortened results too."""
         edits: list[Edit] = []
         for change in changes:
-            if change.holes:
+            again = change.holes or change.is_rewritten
+            if again:
                 edits += self.summarise(document, change)
-            if not change.holes or not _has_payloads(document.records):
+            if not again or not _has_payloads(document.records):
                 edits += (edit_value(document, document.records[p[0]], p, value) for p, value in shortened(change))
         return apply_edits(document.data, edits)
 
@@ -97,6 +101,10 @@ class Codex(Records):
         result = change.result
         records = document.records
         if not _has_payloads(records):
+            if change.is_rewritten:
+                raise NotWritableError(
+                    "The old layout of a rollout holds a summary and shortened results, no other change of a result"
+                )
             removed, summaries = placed(change)
             # A message of the result for each hole, in order.
             new: list[tuple[int, bytes]] = []

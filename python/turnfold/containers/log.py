@@ -51,7 +51,8 @@ class Log:
                 raise ArgumentError(f"This log has no transcript {identifier!r}")
         if not self._kind.writes:
             raise NotWritableError(f"A log of kind {self.container} is a recording: results cannot be written into it")
-        changes = tuple(_change(known[identifier], result) for identifier, result in results.items())
+        holds_any = getattr(self._kind, "holds_any_result", False)
+        changes = tuple(_change(known[name], result, holds_any=holds_any) for name, result in results.items())
         written = self._kind.write(self.document, self.reading, changes)
         self._check(written, results)
         return written
@@ -97,13 +98,14 @@ def read_log(data: bytes | bytearray | memoryview, *, container: str | None = No
     return Log(kind.name, reason, kind.read(document), document, kind)
 
 
-def _change(logged: LoggedTranscript, result: Applied) -> Change:
+def _change(logged: LoggedTranscript, result: Applied, *, holds_any: bool) -> Change:
     plan = result.plan
     if plan.source != logged.transcript.fingerprint:
         raise PlanMismatchError(f"The result for transcript {logged.id!r} was made from another one")
     holes: list[Hole] = []
     shortened: dict[int, tuple[bytes, Mapping[int, str]]] = {}
     at = 0
+    is_rewritten = False
     for tile in plan.tiles:
         match tile:
             case KeepRange(start=start, stop=stop):
@@ -116,12 +118,23 @@ def _change(logged: LoggedTranscript, result: Applied) -> Change:
                 texts = dict(_result_texts(result.transcript, at, blocks))
                 shortened[start] = (result.transcript.message_json(at), texts)
                 at += 1
+            case SummaryHole(start=start, stop=stop) if holds_any:
+                text = "".join(block.text for block in result.transcript.blocks(at))
+                holes.append(Hole(start, stop, result.transcript.roles[at], text))
+                at += 1 + sum(kept.stop - kept.start for kept in tile.kept)
+                is_rewritten = True
+            case DropRange() if holds_any:
+                is_rewritten = True
+            case StripBlocks() | TruncateBlock() if holds_any:
+                at += 1
+                is_rewritten = True
             case DropRange() | StripBlocks() | SummaryHole() | TruncateBlock():
                 raise NotWritableError(
                     f"A log has no record for messages {tile.start} to {tile.stop} as the plan leaves them: "
                     "dropped, without their reasoning, or kept behind the summary"
                 )
-    return Change(logged, result.transcript, tuple(holes), shortened, result.before.n, result.after.n)
+    tokens = result.before.n, result.after.n
+    return Change(logged, result.transcript, tuple(holes), shortened, *tokens, is_rewritten=is_rewritten)
 
 
 def _result_texts(transcript: Transcript, message: int, changed: tuple[int, ...]) -> Iterator[tuple[int, str]]:

@@ -70,6 +70,8 @@ class Change:
 
     `shortened` has, a message that stays with some results cut, the whole new message as JSON of the view's format, and
     the new texts by the number of the result in its message. Tokens are those of the view, most likely count.
+    `is_rewritten` says that more differs than holes and shortened results; only a container that has
+    `holds_any_result`, since its tool records all messages of a result, is given such a change.
     """
 
     logged: LoggedTranscript
@@ -78,6 +80,7 @@ class Change:
     shortened: Mapping[int, tuple[bytes, Mapping[int, str]]]
     before_tokens: int
     after_tokens: int
+    is_rewritten: bool = False
 
 
 class Container(Protocol):
