@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 
 import tiktoken
-from corpus_sources import ANTHROPIC, Recording, recordings
+from corpus_sources import ANTHROPIC, BEDROCK, MISTRAL, OPENAI, Recording, recordings
 
 import turnfold
 from turnfold.model.plan import KeepRange
@@ -41,7 +41,9 @@ class Totals:
 
 def unpaired(messages: list[dict[str, object]], wire: str) -> set[str]:
     """Ids of calls and results that stand alone or in the wrong place, by the providers' published rules."""
-    return _unpaired_anthropic(messages) if wire == ANTHROPIC else _unpaired_openai(messages)
+    if wire in (OPENAI, MISTRAL):
+        return _unpaired_openai(messages)
+    return _unpaired_anthropic([_typed(m) for m in messages] if wire == BEDROCK else messages)
 
 
 def _unpaired_openai(messages: list[dict[str, object]]) -> set[str]:
@@ -65,6 +67,17 @@ def _blocks(message: dict[str, object], kind: str, key: str) -> list[str]:
     if not isinstance(content, list):
         return []
     return [str(b.get(key)) for b in content if isinstance(b, dict) and b.get("type") == kind]
+
+
+def _typed(message: dict[str, object]) -> dict[str, object]:
+    """A Converse message with its calls and results spelled as Anthropic spells them."""
+    content: list[object] = []
+    for block in message["content"] if isinstance(message["content"], list) else []:
+        if isinstance(block.get("toolUse"), dict) and not block["toolUse"].get("type"):
+            content.append({"type": "tool_use", "id": block["toolUse"].get("toolUseId")})
+        if isinstance(block.get("toolResult"), dict) and not block["toolResult"].get("type"):
+            content.append({"type": "tool_result", "tool_use_id": block["toolResult"].get("toolUseId")})
+    return {"role": message["role"], "content": content}
 
 
 def _unpaired_anthropic(messages: list[dict[str, object]]) -> set[str]:
@@ -109,7 +122,7 @@ def texts_of(messages: list[dict[str, object]]) -> list[str]:
             found.extend(
                 part["text"]
                 for part in content
-                if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str)
+                if isinstance(part, dict) and part.get("type", "text") == "text" and isinstance(part.get("text"), str)
             )
     return found
 
@@ -226,7 +239,7 @@ def main() -> int:
         print(f"{name + ' seconds':32} {seconds:>12.2f}")
     for failure in totals.failures:
         print(f"FAIL {failure}")
-    transcripts = totals.seen["openai.chat"] + totals.seen["anthropic.messages"]
+    transcripts = sum(totals.seen[wire] for wire in (OPENAI, ANTHROPIC, BEDROCK, MISTRAL))
     print(f"{transcripts} transcripts, {len(totals.failures)} failures")
     if not transcripts:
         return 2

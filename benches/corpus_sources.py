@@ -15,6 +15,8 @@ import yaml
 
 OPENAI = "openai.chat"
 ANTHROPIC = "anthropic.messages"
+BEDROCK = "bedrock.converse"
+MISTRAL = "mistral.chat"
 
 
 @dataclass(frozen=True)
@@ -189,14 +191,20 @@ def _cassette(raw: bytes) -> Iterator[Found]:
         if not isinstance(body, dict) or not isinstance(body.get("messages"), list):
             continue
         uri = str(exchange["request"].get("uri", ""))
-        if "bedrock" in uri or "converse" in uri or "mistral" in uri:
-            continue
-        wire = ANTHROPIC if "anthropic" in uri or "/v1/messages" in uri else OPENAI
+        wire = _wire_of(uri, body)
         try:
             json.dumps(body)
         except TypeError:
             continue
         yield wire, body, _usage(_json_body(exchange.get("response") or {}))
+
+
+def _wire_of(uri: str, body: dict[str, object]) -> str:
+    if "bedrock" in uri:
+        return ANTHROPIC if "anthropic_version" in body else BEDROCK
+    if "mistral.ai" in uri:
+        return MISTRAL
+    return ANTHROPIC if "anthropic" in uri or "/v1/messages" in uri else OPENAI
 
 
 def _json_body(half: dict[str, object]) -> object:
@@ -223,6 +231,8 @@ def _usage(response: object) -> int | None:
         return None
     if isinstance(usage.get("prompt_tokens"), int):
         return usage["prompt_tokens"]
+    if isinstance(usage.get("inputTokens"), int):
+        return sum(usage.get(k) or 0 for k in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"))
     if isinstance(usage.get("input_tokens"), int):
         return sum(
             usage.get(k) or 0 for k in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -241,6 +251,7 @@ READERS: dict[str, Callable[[bytes], Iterator[Found]]] = {
     "cassette/openai-chat": _cassette,
     "cassette/anthropic": _cassette,
     "cassette/multimodal": _cassette,
+    "cassette/bedrock-converse": _cassette,
     "anthropic-messages": _anthropic_messages,
     "anthropic-response": _snapshot,
     "claude-code": _records,

@@ -150,7 +150,7 @@ class Transcript:
 
     @property
     def format(self) -> str:
-        """The wire format: `openai.chat`, `anthropic.messages`."""
+        """The wire format: `openai.chat`, `anthropic.messages`, `bedrock.converse`, `mistral.chat`."""
         return self.kernel.format
 
     @property
@@ -167,6 +167,11 @@ class Transcript:
     def leading(self) -> int:
         """Number of system and developer messages at the start."""
         return self.kernel.leading
+
+    @property
+    def always_alternates(self) -> bool:
+        """Whether the format's provider refuses neighbours of one role from everyone."""
+        return self.kernel.always_alternates
 
     @property
     def remote(self) -> bool:

@@ -87,7 +87,7 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         look_everywhere(transcript)
 
 
-@pytest.mark.parametrize("name", ["openai.chat", "anthropic.messages"])
+@pytest.mark.parametrize("name", ["openai.chat", "anthropic.messages", "bedrock.converse", "mistral.chat"])
 @given(messages=ODD_MESSAGES)
 def test_messages_of_any_shape_are_read_or_refused(name: str, messages: list[dict[str, object]]) -> None:
     try:

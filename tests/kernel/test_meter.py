@@ -78,8 +78,9 @@ def test_a_foreign_vocabulary_makes_an_interval(model: str) -> None:
     assert count.lo <= exact.n <= count.hi
 
 
-def test_an_anthropic_request_is_never_exact() -> None:
-    transcript = Transcript.from_messages([{"role": "user", "content": "x"}], format="anthropic.messages")
+@pytest.mark.parametrize("name", ["anthropic.messages", "bedrock.converse", "mistral.chat"])
+def test_a_request_of_a_secret_vocabulary_is_never_exact(name: str) -> None:
+    transcript = Transcript.from_messages([{"role": "user", "content": "x"}], format=name)
     assert {transcript.tokens(model=m).source for m in (None, "gpt-4o", "claude-sonnet-5")} == {"estimate"}
 
 

@@ -10,12 +10,13 @@ from turnfold import checks
 from turnfold.compactor import compact_sync
 from turnfold.model.plan import CompactionPlan, KeepRange, Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize, TokensOver, TruncateResults
+from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.wrapper import recognise
 from turnfold.summarizers import Function
-from turnfold.testing.generators import Body, anthropic_messages, openai_chat
+from turnfold.testing.generators import Body, anthropic_messages, bedrock_converse, mistral_chat, openai_chat
 from turnfold.transcript import Message, Transcript
 
 POLICY = Policy(OnRequest(), (Summarize(KeepMessages(2)), TruncateResults()))
@@ -51,7 +52,7 @@ def replying(text: str, usage: Usage = NO_USAGE) -> Function:
     return Function(reply, name="fake")
 
 
-MAKERS: list[Callable[..., Body]] = [openai_chat, anthropic_messages]
+MAKERS: list[Callable[..., Body]] = [openai_chat, anthropic_messages, bedrock_converse, mistral_chat]
 bodies = st.builds(
     lambda make, seed, turns: make(seed, turns=turns),
     st.sampled_from(MAKERS),
@@ -95,9 +96,7 @@ def test_kept_messages_are_the_callers_own_objects(body: Body, policy: Policy) -
     messages = body["messages"]
     assert isinstance(messages, list)
     own = [m for m in messages if isinstance(m, dict)]
-    transcript = Transcript.from_messages(
-        own, format="openai.chat" if "max_tokens" not in body else "anthropic.messages"
-    )
+    transcript = Transcript.from_messages(own, format=Transcript.from_json(msgspec.json.encode(body)).format)
     result = compact_sync(transcript, policy)
     if isinstance(result, CompactionResult):
         after = iter(result.messages)
@@ -175,6 +174,20 @@ def test_the_request_in_work_is_quoted_until_a_newer_one_comes() -> None:
     assert seen[0].messages[0].parts[0].text == "NOW-1: fix the lexer.", "what was in work is now a message like others"
     by_rule = finished(compact_sync(on, policy))
     assert all(str(by_rule.summary).count(text) == 1 for text in ("NOW-1", "NOW-2"))
+
+
+def test_a_receiver_that_wants_turns_gets_them() -> None:
+    blocks = [{**m, "content": [{"text": m["content"]}]} for m in conversation()[1:]]
+    converse = Transcript.from_messages(blocks, format="bedrock.converse")
+    strict = ScanOptions(strict_alternation=True)
+    assert converse.always_alternates
+    for transcript, options in ((chat(conversation()), strict), (converse, ScanOptions())):
+        for keep in range(6):
+            policy = Policy(OnRequest(), (Summarize(KeepMessages(keep)),))
+            result = finished(compact_sync(transcript, policy, options=options))
+            roles = result.transcript.speakers[result.transcript.leading :]
+            assert list(roles) == [("user", "assistant")[k % 2] for k in range(len(roles))]
+            assert len(roles) - 1 >= keep
 
 
 def test_a_kept_request_is_not_quoted() -> None:

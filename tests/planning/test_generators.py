@@ -8,10 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold import checks
-from turnfold.testing.generators import DAMAGES, Body, Ending, anthropic_messages, damaged, openai_chat
+from turnfold.testing.generators import (
+    DAMAGES,
+    Body,
+    Ending,
+    anthropic_messages,
+    bedrock_converse,
+    damaged,
+    mistral_chat,
+    openai_chat,
+)
 from turnfold.transcript import Transcript
 
-MAKERS: dict[str, Callable[..., Body]] = {"openai.chat": openai_chat, "anthropic.messages": anthropic_messages}
+MAKERS: dict[str, Callable[..., Body]] = {
+    "openai.chat": openai_chat,
+    "anthropic.messages": anthropic_messages,
+    "bedrock.converse": bedrock_converse,
+    "mistral.chat": mistral_chat,
+}
 
 
 @settings(deadline=None)

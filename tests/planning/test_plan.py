@@ -16,12 +16,12 @@ from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Keep, KeepMessages, KeepTokens, KeepTurns
 from turnfold.planning.apply import Applied, apply
 from turnfold.planning.plan import plan
-from turnfold.testing.generators import Body, anthropic_messages, damaged, openai_chat
+from turnfold.testing.generators import Body, anthropic_messages, bedrock_converse, damaged, mistral_chat, openai_chat
 from turnfold.transcript import Transcript
 
 PROSE = "The build failed again and nobody knows why, so we looked at every line of the log. "
 
-MAKERS: list[Callable[..., Body]] = [openai_chat, anthropic_messages]
+MAKERS: list[Callable[..., Body]] = [openai_chat, anthropic_messages, bedrock_converse, mistral_chat]
 bodies = st.builds(
     lambda make, seed, turns, words: make(seed, turns=turns, result_words=words),
     st.sampled_from(MAKERS),

@@ -30,7 +30,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     """`--format`, `--container` and `--json`."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--format", metavar="NAME", help="wire format (openai.chat, anthropic.messages); default: detect"
+        "--format",
+        metavar="NAME",
+        help="wire format (openai.chat, bedrock.converse, ...); default: detect",
     )
     group.add_argument("--container", metavar="NAME", help="kind of log (claude_code, sharegpt, ...); default: detect")
     parser.add_argument("--json", action="store_true", help="one JSON object a transcript on stdout, one a line")

@@ -43,11 +43,22 @@ def select(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSelected
     wanted = min(chosen.requested, ground.first_unanswered)
     legal = ground.points.at_or_before(min(chosen.index, wanted))
     stop = ground.start if legal is None else legal
+    if ground.options.strict_alternation or ground.transcript.always_alternates:
+        stop = _before_the_model(ground, stop)
     if stop > ground.own:
         return _selection(ground, stop, with_previous=True)
     if wanted <= ground.own:
         return NotSelected("nothing_to_compact", "The policy keeps every message that is not a summary already.")
     return _not_legal(ground, wanted)
+
+
+def _before_the_model(ground: Ground, stop: int) -> int:
+    """Move a cut down to where the model speaks next, so that the user's summary is no second message of one role."""
+    speakers = ground.transcript.speakers
+    while ground.start < stop < len(speakers) and speakers[stop] == "user":
+        legal = ground.points.at_or_before(stop - 1)
+        stop = ground.start if legal is None else max(legal, ground.start)
+    return stop
 
 
 def select_turns(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSelected:

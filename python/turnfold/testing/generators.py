@@ -93,6 +93,72 @@ def anthropic_messages(
     return body
 
 
+def bedrock_converse(
+    seed: int, *, turns: int = 5, result_words: int = 60, thinking: bool | None = None, ending: Ending | None = None
+) -> Body:
+    """Make a clean Converse request of `turns` user turns, with tool use, markers and reasoning."""
+    made = _Maker(seed, result_words)
+    random = made.random
+    thinks = random.random() < 0.5 if thinking is None else thinking
+    messages: list[Json] = []
+    last = ending or random.choice(("user", "results"))
+    for turn in range(turns + (last != "assistant")):
+        messages.append({"role": "user", "content": [{"text": made.ask()}]})
+        closes = turn == turns
+        if closes and last == "user":
+            break
+        for _ in range(1 if closes else random.randint(0, 3)):
+            content, results = _converse_calls(made, thinks=thinks)
+            messages.append({"role": "assistant", "content": content})
+            messages.append({"role": "user", "content": results})
+        if not closes:
+            reasoned = [_reasoning(made)] if thinks and random.random() < 0.5 else []
+            messages.append({"role": "assistant", "content": [*reasoned, {"text": made.say()}]})
+    point: Json = {"cachePoint": {"type": "default"}}
+    body: Body = {"modelId": "eu.anthropic.claude-sonnet-4-6", "system": [{"text": "Never delete files."}, point]}
+    body["messages"] = messages
+    if thinks:
+        body["additionalModelRequestFields"] = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
+    body["toolConfig"] = {
+        "tools": [
+            {"toolSpec": {"name": name, "description": "A tool.", "inputSchema": {"json": {"type": "object"}}}}
+            for name in ("read_file", "bash")
+        ]
+    }
+    return body
+
+
+def mistral_chat(
+    seed: int, *, turns: int = 5, result_words: int = 60, leading: int | None = None, ending: Ending | None = None
+) -> Body:
+    """Make a clean request to Mistral's chat completions, with calls, some of them parallel, and thinking."""
+    body = openai_chat(seed, turns=turns, result_words=result_words, leading=leading, ending=ending)
+    random = Random(seed)  # noqa: S311  # invented text, no secret
+    messages = body["messages"]
+    for message in messages if isinstance(messages, list) else []:
+        if not isinstance(message, dict):
+            continue
+        if message["role"] == "developer":
+            message["role"] = "system"
+        identifier = message.get("tool_call_id")
+        if isinstance(identifier, str):
+            message["tool_call_id"] = _nine(identifier)
+        calls = message.get("tool_calls")
+        for call in calls if isinstance(calls, list) else []:
+            if isinstance(call, dict):
+                call["id"] = _nine(str(call["id"]))
+        content = message["content"]
+        if message["role"] == "assistant" and isinstance(content, str) and random.random() < 0.3:
+            thinking: Json = {"type": "thinking", "thinking": [{"type": "text", "text": "Let me see."}]}
+            message["content"] = [thinking, {"type": "text", "text": content}]
+    return {"model": "mistral-medium-latest", "messages": messages, "random_seed": seed}
+
+
+def _nine(identifier: str) -> str:
+    """Return the id in nine letters and digits."""
+    return identifier.replace("_", "").rjust(9, "0")
+
+
 def damaged(body: Body, seed: int, damage: str | None = None) -> tuple[Body, str]:
     """Return a copy of `body` damaged in one way of `DAMAGES`, and which way.
 
@@ -181,6 +247,28 @@ def _tool_use(made: _Maker, *, thinks: bool) -> tuple[list[Json], list[Json]]:
     return content, results
 
 
+def _reasoning(made: _Maker) -> Json:
+    return {"reasoningContent": {"reasoningText": {"text": made.say(), "signature": f"s{made.random.randint(0, 999)}"}}}
+
+
+def _converse_calls(made: _Maker, *, thinks: bool) -> tuple[list[Json], list[Json]]:
+    content: list[Json] = [_reasoning(made)] if thinks else []
+    results: list[Json] = []
+    if made.random.random() < 0.5:
+        content.append({"text": made.say()})
+    for _ in range(made.random.choice((1, 1, 2, 3))):
+        call_id, name, arguments = made.call()
+        content.append({"toolUse": {"toolUseId": call_id, "name": name, "input": arguments}})
+        answer: Json = {"text": made.result()}
+        if made.random.random() < 0.2:
+            answer = {"json": {"rows": [made.result()]}}
+        status = "error" if made.random.random() < 0.2 else "success"
+        results.append({"toolResult": {"toolUseId": call_id, "content": [answer], "status": status}})
+    if made.random.random() < 0.3:
+        results.append({"cachePoint": {"type": "default"}})
+    return content, results
+
+
 def _text_turn(made: _Maker, *, thinks: bool) -> list[Json]:
     content: list[Json] = [{"type": "text", "text": made.say()}]
     if thinks and made.random.random() < 0.5:
@@ -188,16 +276,20 @@ def _text_turn(made: _Maker, *, thinks: bool) -> list[Json]:
     return content
 
 
+def _is_result(block: dict[str, Json]) -> bool:
+    return "tool_call_id" in block or block.get("type") == "tool_result" or "toolResult" in block
+
+
 def _drop_a_result(messages: list[Json], random: Random) -> None:
-    _remove(messages, random, lambda block: "tool_call_id" in block or block.get("type") == "tool_result")
+    _remove(messages, random, _is_result)
 
 
 def _drop_a_call(messages: list[Json], random: Random) -> None:
-    _remove(messages, random, lambda block: block.get("type") in {"function", "tool_use"})
+    _remove(messages, random, lambda block: block.get("type") in {"function", "tool_use"} or "toolUse" in block)
 
 
 def _repeat_a_result(messages: list[Json], random: Random) -> None:
-    places = _places(messages, lambda block: "tool_call_id" in block or block.get("type") == "tool_result")
+    places = _places(messages, _is_result)
     if places:
         holder, index = random.choice(places)
         holder.insert(index, copy.deepcopy(holder[index]))

@@ -189,7 +189,8 @@ fn is_prefix_without_markers(before: &Transcript, after: &Transcript, skip: usiz
             .all(|(old, new)| equal(old.bytes(), new.bytes()))
 }
 
-/// The JSON text without members that are named like a marker, each taken out with its comma.
+/// The JSON text without members that are named like a marker, and without items that hold nothing else, each taken out
+/// with its comma.
 fn without_markers<'a>(format: &dyn WireFormat, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     let named = |marker: &&str| memchr::memmem::find(bytes, marker.as_bytes()).is_some();
     if !format.cache_markers().iter().any(named) {
@@ -201,54 +202,69 @@ fn without_markers<'a>(format: &dyn WireFormat, bytes: &'a [u8]) -> Cow<'a, [u8]
     let mut cuts = Vec::new();
     let mut open = vec![document.root()];
     while let Some(value) = open.pop() {
-        open.extend(value.items());
-        cut_members(format, value, &mut cuts, &mut open);
+        let mut list = Members::default();
+        for item in value.items() {
+            let marker = only_markers(format, item);
+            list.add(item.span().start, item.span().end, marker, &mut cuts);
+            if !marker {
+                open.push(item);
+            }
+        }
+        list.end(&mut cuts);
+        let mut object = Members::default();
+        for (key, member) in value.fields() {
+            let marker = is_marker(format, key);
+            object.add(key.span().start, member.span().end, marker, &mut cuts);
+            if !marker && !format.foreign_fields().iter().any(|f| key.is_text(f)) {
+                open.push(member);
+            }
+        }
+        object.end(&mut cuts);
     }
     cuts.sort_unstable();
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     for (start, end) in cuts {
-        out.extend_from_slice(bytes.get(at..start).unwrap_or_default());
-        at = end;
+        out.extend_from_slice(bytes.get(at..start as usize).unwrap_or_default());
+        at = end as usize;
     }
     out.extend_from_slice(bytes.get(at..).unwrap_or_default());
     Cow::Owned(out)
 }
 
-/// Notes the byte ranges of the markers among an object's members; the other members are left to look into.
-fn cut_members<'d>(
-    format: &dyn WireFormat,
-    object: Value<'d>,
-    cuts: &mut Vec<(usize, usize)>,
-    open: &mut Vec<Value<'d>>,
-) {
-    // End of the last member that stays; before there is one, the start of the markers that wait for the next member.
-    let mut kept_end = None;
-    let mut leading = None;
-    let mut leading_end = 0;
-    for (key, value) in object.fields() {
-        let end = value.span().end as usize;
-        if format.cache_markers().iter().any(|m| key.is_text(m)) {
-            if let Some(from) = kept_end {
-                cuts.push((from, end));
-            } else {
-                leading.get_or_insert(key.span().start as usize);
-                leading_end = end;
-            }
-        } else {
-            if let Some(from) = leading.take() {
-                cuts.push((from, key.span().start as usize));
-            }
-            if !format.foreign_fields().iter().any(|f| key.is_text(f)) {
-                open.push(value);
-            }
+fn is_marker(format: &dyn WireFormat, key: Value<'_>) -> bool {
+    format.cache_markers().iter().any(|marker| key.is_text(marker))
+}
+
+/// Whether an item of a list is an object of markers and nothing else.
+fn only_markers(format: &dyn WireFormat, item: Value<'_>) -> bool {
+    item.fields().next().is_some() && item.fields().all(|(key, _)| is_marker(format, key))
+}
+
+/// Walks the members of one object or list, and notes the byte ranges of its markers.
+#[derive(Default)]
+struct Members {
+    /// End of the last member that stays; before there is one, the markers wait for it.
+    kept_end: Option<u32>,
+    /// The markers before the first member that stays.
+    leading: Option<(u32, u32)>,
+}
+
+impl Members {
+    fn add(&mut self, start: u32, end: u32, marker: bool, cuts: &mut Vec<(u32, u32)>) {
+        match (marker, self.kept_end) {
+            (true, Some(from)) => cuts.push((from, end)),
+            (true, None) => self.leading = Some((self.leading.map_or(start, |(first, _)| first), end)),
+            (false, None) => cuts.extend(self.leading.take().map(|(first, _)| (first, start))),
+            (false, Some(_)) => {}
         }
-        if kept_end.is_some() || leading.is_none() {
-            kept_end = Some(end);
+        if !marker || self.kept_end.is_some() {
+            self.kept_end = Some(end);
         }
     }
-    if let Some(from) = leading {
-        cuts.push((from, leading_end));
+
+    fn end(self, cuts: &mut Vec<(u32, u32)>) {
+        cuts.extend(self.leading);
     }
 }
 

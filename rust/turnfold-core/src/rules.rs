@@ -2,6 +2,7 @@
 //! asks which provider it is.
 
 use crate::findings::Severity;
+use crate::transcript::Role;
 
 /// One demand: the rule it comes from, how bad breaking it is, and what the provider answers then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,39 @@ pub struct ContentDemand {
     pub demand: Demand,
 }
 
+/// What a call's id must look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallIdDemand {
+    /// Fewest characters.
+    pub least: usize,
+    /// Most characters.
+    pub most: usize,
+    /// What may stand in it beside ASCII letters and digits; `None` where any character may.
+    pub signs: Option<&'static str>,
+    /// The demand.
+    pub demand: Demand,
+}
+
+/// A message of the model that asks it to go on with its own words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PrefillDemand {
+    /// The field of the message that is then `true`.
+    pub field: &'static str,
+    /// Such a message is the last.
+    pub demand: Demand,
+}
+
+/// Two roles that may not follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RefusedStep {
+    /// The role of a message.
+    pub before: Role,
+    /// The role that the next message may not have.
+    pub role: Role,
+    /// The demand.
+    pub demand: Demand,
+}
+
 /// The demands of one wire format. `None` where the provider makes no such demand.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
@@ -107,21 +141,31 @@ pub struct Rules {
     pub call_needs_id: Demand,
     /// A result names the call it answers.
     pub result_needs_id: Demand,
+    /// A call's id has this form.
+    pub call_id_form: Option<CallIdDemand>,
+    /// A request whose messages hold calls or results sends tools.
+    pub tools_sent: Option<Demand>,
     /// In a message with results, the results come first.
     pub results_first: Option<Demand>,
     /// No text stands after a call in a message of the model.
     pub no_text_after_call: Option<Demand>,
     /// The first message after the instructions is the user's.
     pub first_is_user: Option<Demand>,
-    /// User and assistant take turns (asked only with `ScanOptions::strict_alternation`).
+    /// User and assistant take turns. Asked only with `ScanOptions::strict_alternation`, or where `always_alternate`.
     pub roles_alternate: Option<Demand>,
+    /// Whether the provider refuses neighbours of one role from everyone.
+    pub always_alternate: bool,
     /// The messages do not start with instructions: those stand beside the messages.
     pub no_leading_system: Option<Demand>,
     /// Instructions stand only at the start.
     pub system_first: Option<Demand>,
     /// There is at most one message of instructions.
     pub one_system: Option<Demand>,
-    /// The last message is not the model's.
+    /// Roles that may not follow each other.
+    pub refused_steps: &'static [RefusedStep],
+    /// How a message asks the model to go on with it, if the format has a word for that.
+    pub prefill: Option<PrefillDemand>,
+    /// The last message is not the model's, unless it asks the model to go on.
     pub last_not_assistant: Option<Demand>,
     /// The last message, if the model's, does not end in white space.
     pub last_not_trailing_space: Option<Demand>,
@@ -129,6 +173,8 @@ pub struct Rules {
     pub content: Option<ContentDemand>,
     /// No text block is blank.
     pub no_blank_text: Option<Demand>,
+    /// No text block is white space only; `None` where such a block is like an empty one.
+    pub no_white_text: Option<Demand>,
     /// A message of the model is not only reasoning.
     pub not_only_reasoning: Option<Demand>,
     /// With thinking on, the model's part of an open tool loop starts with reasoning.
@@ -160,17 +206,23 @@ impl Rules {
             distinct_call_ids: UNSET,
             call_needs_id: UNSET,
             result_needs_id: UNSET,
+            call_id_form: None,
+            tools_sent: None,
             results_first: None,
             no_text_after_call: None,
             first_is_user: None,
             roles_alternate: None,
+            always_alternate: false,
             no_leading_system: None,
             system_first: None,
             one_system: None,
+            refused_steps: &[],
+            prefill: None,
             last_not_assistant: None,
             last_not_trailing_space: None,
             content: None,
             no_blank_text: None,
+            no_white_text: None,
             not_only_reasoning: None,
             loop_starts_with_reasoning: None,
             call_list_not_empty: None,

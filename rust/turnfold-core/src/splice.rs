@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::errors::ReadError;
-use crate::json::{self, Document};
+use crate::json::Document;
 use crate::transcript::{Block, BlockKind, Place, Segment, Source, SourceBytes, Transcript};
 
 pub(crate) mod edits;
@@ -133,7 +133,7 @@ fn keep(transcript: &Transcript, range: &Range<usize>, segments: &mut Vec<Arc<Se
     }
 }
 
-/// The bytes of one message with the `body` of the given blocks replaced by JSON strings of the given texts. Every
+/// The bytes of one message with the `body` of the given blocks replaced by the given texts. Every
 /// other byte stays. Pass the result to [`splice`] as an `Insert`.
 ///
 /// # Errors
@@ -163,8 +163,9 @@ pub fn rewrite_blocks(
                 block.path(transcript.list_field())
             ))
         })?;
+        let new = transcript.format.body_of(body.of(view.segment.source.bytes()), text);
         let body = edits::range(body);
-        edits.replace(body.start - start..body.end - start, json::escape(text));
+        edits.replace(body.start - start..body.end - start, new);
     }
     edits
         .apply(view.bytes())

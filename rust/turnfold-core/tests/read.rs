@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 use turnfold_core::transcript::{Binding, ContentForm, Span};
 use turnfold_core::{Block, BlockView, MessageView, ReadError, Role, Source, Transcript};
 
+/// The formats that keep their messages in `messages`.
+const WITH_MESSAGES: [&str; 4] = ["openai.chat", "anthropic.messages", "bedrock.converse", "mistral.chat"];
+
 fn source(bytes: impl Into<Vec<u8>>) -> Source {
     Arc::new(bytes.into())
 }
@@ -308,6 +311,7 @@ fn new_messages_come_back_as_what_they_say() {
             let expected = match (format.name(), asked) {
                 (_, Role::Assistant | Role::User)
                 | ("openai.chat" | "openai.responses", Role::System | Role::Developer) => asked,
+                ("mistral.chat", Role::System | Role::Developer) => Role::System,
                 _ => Role::User,
             };
             assert_eq!(view.role(), expected);
@@ -390,7 +394,7 @@ fn body() -> impl Strategy<Value = (Vec<String>, String)> {
 
 proptest! {
     #[test]
-    fn untouched_is_identical((_, whole) in body(), format in prop::sample::select(vec!["openai.chat", "anthropic.messages"])) {
+    fn untouched_is_identical((_, whole) in body(), format in prop::sample::select(WITH_MESSAGES.to_vec())) {
         let read = read(whole.clone(), Some(format)).unwrap();
         prop_assert_eq!(String::from_utf8(read.to_json()).unwrap(), whole);
     }
@@ -399,7 +403,7 @@ proptest! {
     fn prefix_and_appends_read_as_the_whole(
         (messages, whole) in body(),
         at in any::<prop::sample::Index>(),
-        format in prop::sample::select(vec!["openai.chat", "anthropic.messages"]),
+        format in prop::sample::select(WITH_MESSAGES.to_vec()),
         counted in any::<bool>(),
     ) {
         let whole = read(whole, Some(format)).unwrap();
@@ -450,7 +454,7 @@ proptest! {
         (_, whole) in body(),
         at in any::<prop::sample::Index>(),
         byte in prop::sample::select(b"\"\\{}[],:0x\xFF \n".to_vec()),
-        format in prop::sample::select(vec![None, Some("openai.chat"), Some("anthropic.messages")]),
+        format in prop::option::of(prop::sample::select(WITH_MESSAGES.to_vec())),
     ) {
         let mut bytes = whole.into_bytes();
         let at = at.index(bytes.len());

@@ -253,6 +253,11 @@ impl Transcript {
     }
 
     #[getter]
+    fn always_alternates(&self) -> bool {
+        self.0.format().rules().always_alternate
+    }
+
+    #[getter]
     fn remote(&self, py: Python<'_>) -> PyResult<bool> {
         detached(py, || Ok(self.0.remote()))
     }

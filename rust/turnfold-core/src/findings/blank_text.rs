@@ -12,12 +12,16 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(demand) = scene.rules.no_blank_text else {
+    let Some(blank) = scene.rules.no_blank_text else {
         return;
     };
+    let white = scene.rules.no_white_text.unwrap_or(blank);
     for message in scene.transcript.messages() {
         for block in message.blocks() {
             if is_blank(&block) {
+                // A JSON string of two quotes is empty.
+                let empty = block.row.body.is_some_and(|body| body.len() == 2);
+                let demand = if empty { blank } else { white };
                 scene.report_block(demand, &block, "the text block is empty or only white space");
             }
         }

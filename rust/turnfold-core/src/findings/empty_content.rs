@@ -5,7 +5,7 @@
 
 use super::{Category, Check, Scene};
 use crate::rules::ContentDemand;
-use crate::transcript::{BlockKind, ContentForm, MessageView, Role};
+use crate::transcript::{BlockKind, BlockView, ContentForm, MessageView, Role};
 
 pub(super) const CHECK: Check = Check {
     code: "empty_content",
@@ -35,6 +35,10 @@ pub(crate) fn lacks(wanted: &ContentDemand, message: &MessageView<'_>, is_last: 
         ContentForm::List(0) if wanted.blank_is_empty => "the content is an empty list",
         _ => return None,
     };
-    let stands_for_content = message.blocks().any(|block| block.kind() != BlockKind::Reasoning);
-    (!(wanted.assistant_only && stands_for_content)).then_some(what)
+    let stands_for_content = |block: BlockView<'_>| match block.kind() {
+        BlockKind::Reasoning => false,
+        BlockKind::Text => !(wanted.blank_is_empty && block.row.blank),
+        _ => true,
+    };
+    (!(wanted.assistant_only && message.blocks().any(stands_for_content))).then_some(what)
 }

@@ -3,14 +3,17 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::json::{Document, Kind};
 use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
-use crate::rules::{Demand, Rules};
+use crate::rules::{Demand, PrefillDemand, Rules};
 use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
 
 pub mod blank_text;
+pub mod call_id_form;
 pub mod call_without_id;
 pub mod duplicate_call_id;
 pub mod duplicate_result;
+pub mod early_prefill;
 pub mod empty_call_list;
 pub mod empty_content;
 pub mod first_not_user;
@@ -26,9 +29,11 @@ pub mod result_not_first;
 pub mod result_without_id;
 pub mod several_system;
 pub mod text_after_call;
+pub mod tools_not_sent;
 pub mod trailing_assistant;
 pub mod trailing_space;
 pub mod unanswered_call;
+pub mod unexpected_role;
 
 /// How sure it is that a provider refuses the transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -144,11 +149,13 @@ pub struct Check {
 }
 
 /// Every check, by code.
-pub static CHECKS: [Check; 22] = [
+pub static CHECKS: [Check; 26] = [
     blank_text::CHECK,
+    call_id_form::CHECK,
     call_without_id::CHECK,
     duplicate_call_id::CHECK,
     duplicate_result::CHECK,
+    early_prefill::CHECK,
     empty_call_list::CHECK,
     empty_content::CHECK,
     first_not_user::CHECK,
@@ -164,9 +171,11 @@ pub static CHECKS: [Check; 22] = [
     result_without_id::CHECK,
     several_system::CHECK,
     text_after_call::CHECK,
+    tools_not_sent::CHECK,
     trailing_assistant::CHECK,
     trailing_space::CHECK,
     unanswered_call::CHECK,
+    unexpected_role::CHECK,
 ];
 
 /// Checks `transcript` against every demand of its format. O(blocks), plus the sort of the findings.
@@ -307,6 +316,17 @@ impl<'a> Scene<'a> {
             path,
         });
     }
+}
+
+/// Whether a message of the model asks it to go on. O(bytes of the message) where the field's name stands in it.
+fn asks_to_go_on(message: &MessageView<'_>, prefill: PrefillDemand) -> bool {
+    memchr::memmem::find(message.bytes(), prefill.field.as_bytes()).is_some()
+        && Document::parse(message.bytes()).is_ok_and(|document| {
+            document
+                .root()
+                .get(prefill.field)
+                .is_some_and(|flag| flag.kind() == Kind::True)
+        })
 }
 
 /// A call's id in quotes, or words for a call without one.

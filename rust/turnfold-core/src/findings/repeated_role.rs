@@ -1,6 +1,7 @@
 //! Two neighbouring messages of the user, or of the model.
 //!
-//! Asked only where the receiver is known to want strict turns. Most providers join such neighbours.
+//! Asked where the provider refuses it from everyone, or the receiver is known to want strict turns. Most providers
+//! join such neighbours.
 
 use super::{Category, Check, Scene};
 use crate::transcript::Role;
@@ -12,7 +13,8 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(demand) = scene.rules.roles_alternate.filter(|_| scene.options.strict_alternation) else {
+    let asked = scene.options.strict_alternation || scene.rules.always_alternate;
+    let Some(demand) = scene.rules.roles_alternate.filter(|_| asked) else {
         return;
     };
     let mut before = None;

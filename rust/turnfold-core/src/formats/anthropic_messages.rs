@@ -8,7 +8,7 @@ use super::{
 };
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
+use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{
     Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span, TextSpan,
 };
@@ -364,11 +364,12 @@ fn body_mark(body: Value<'_>) -> Option<Mark> {
         let name = key.key();
         let one_of = |names: &[&'static str]| names.iter().copied().find(|n| n.as_bytes() == &*name);
         let found = match &*name {
-            b"system" if !value.is_null() => Some(Mark::new(
-                Strength::Proof,
-                key,
-                "the body has `system` beside the messages",
-            )),
+            b"system" if !value.is_null() => {
+                // Another provider's list has texts without a `type`.
+                let typed = !value.is_array() || value.items().any(|item| item.get("type").is_some());
+                let strength = if typed { Strength::Proof } else { Strength::Hint };
+                Some(Mark::new(strength, key, "the body has `system` beside the messages"))
+            }
             b"tools" => {
                 let schema = value.items().any(|tool| tool.get("input_schema").is_some());
                 schema.then(|| Mark::new(Strength::Proof, value, "tools have `input_schema`"))
@@ -440,6 +441,16 @@ pub static RULES: Rules = Rules {
     distinct_call_ids: refused("AM-13", "`tool_use` ids must be unique"),
     call_needs_id: refused("AM-13", "tool_use.id: Field required"),
     result_needs_id: refused("AM-1", "tool_result.tool_use_id: Field required"),
+    call_id_form: Some(CallIdDemand {
+        least: 1,
+        most: usize::MAX,
+        signs: Some("_-"),
+        demand: refused("AM-13", "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"),
+    }),
+    tools_sent: Some(refused_by_some(
+        "AM-14",
+        "tools must be sent where messages hold tool_use or tool_result blocks",
+    )),
     results_first: Some(refused("AM-4", UNANSWERED)),
     no_text_after_call: Some(refused("AM-5", UNANSWERED)),
     first_is_user: Some(refused("AM-6", "first message must use the \"user\" role")),

@@ -170,10 +170,12 @@ pub fn detect(
 ) -> Result<(&'static dyn WireFormat, Cow<'static, str>), ReadError> {
     let mut best: Option<(&'static dyn WireFormat, Mark)> = None;
     let mut rival: Option<(&'static dyn WireFormat, Mark)> = None;
-    for &format in formats {
-        let Some(mark) = format.mark(body, messages) else {
-            continue;
-        };
+    let marked = |&format: &&'static dyn WireFormat| format.mark(body, messages).map(|mark| (format, mark));
+    let mut marks: Vec<(&'static dyn WireFormat, Mark)> = formats.iter().filter_map(marked).collect();
+    let dialects = marks.iter().filter(|(_, mark)| mark.strength > Strength::Hint);
+    let covered: Vec<&str> = dialects.filter_map(|(format, _)| format.dialect_of()).collect();
+    marks.retain(|(format, _)| !covered.contains(&format.name()));
+    for (format, mark) in marks {
         match &best {
             Some((_, found)) if found.strength > mark.strength => {}
             Some((_, found)) if found.strength == mark.strength => rival = Some((format, mark)),
@@ -218,13 +220,6 @@ pub fn detect(
 
 /// A message that belongs to a format which is not read here.
 fn foreign(messages: Value<'_>) -> Option<ReadError> {
-    const BLOCK_KEYS: [&str; 5] = [
-        "toolUse",
-        "toolResult",
-        "reasoningContent",
-        "cachePoint",
-        "guardContent",
-    ];
     let unknown = |at: Value<'_>, path: String, text: String| {
         Some(ReadError {
             code: ReadErrorCode::UnknownFormat,
@@ -252,19 +247,6 @@ fn foreign(messages: Value<'_>) -> Option<ReadError> {
         {
             let path = format!("messages[{index}].{field}");
             return unknown(value, path, format!("a message with `{field}` looks like {owner}"));
-        }
-        for (k, part) in content.into_iter().flat_map(Value::items).enumerate() {
-            let Some((key, _)) = part.fields().find(|(key, _)| BLOCK_KEYS.iter().any(|b| key.is_text(b))) else {
-                continue;
-            };
-            if part.get("type").is_none() {
-                let path = format!("messages[{index}].content[{k}]");
-                let text = format!(
-                    "a content part with {} looks like Bedrock Converse",
-                    String::from_utf8_lossy(key.raw())
-                );
-                return unknown(part, path, text);
-            }
         }
     }
     None

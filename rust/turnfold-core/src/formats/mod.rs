@@ -10,17 +10,21 @@ use crate::transcript::{
 };
 
 pub mod anthropic_messages;
+pub mod bedrock_converse;
 mod detect;
+pub mod mistral_chat;
 pub mod openai_chat;
 pub mod openai_responses;
 
 pub use detect::{Conversation, Mark, Strength, conversation, detect};
 
 /// Every wire format, in the order in which detection asks them.
-pub const ALL: [&dyn WireFormat; 3] = [
+pub const ALL: [&dyn WireFormat; 5] = [
     &openai_chat::OpenAiChat,
     &anthropic_messages::AnthropicMessages,
     &openai_responses::OpenAiResponses,
+    &bedrock_converse::BedrockConverse,
+    &mistral_chat::MistralChat,
 ];
 
 /// The format with this public name or one of its aliases; letter case, `-` and `_` for `.` make no difference.
@@ -84,6 +88,12 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// Other spellings of the name, in lower case with dots.
     fn aliases(&self) -> &'static [&'static str];
+
+    /// The format that this one is a dialect of: what marks that one marks this one too, so a mark of this one that is
+    /// more than a hint decides.
+    fn dialect_of(&self) -> Option<&'static str> {
+        None
+    }
 
     /// The field of a body that holds the messages: `messages`.
     fn list_field(&self) -> &'static str;
@@ -165,10 +175,13 @@ pub trait WireFormat: Sync + fmt::Debug {
 
     /// What a new call id may look like.
     fn call_id_form(&self) -> CallIdForm {
+        let asked = self.rules().call_id_form;
         CallIdForm {
-            shortest: 1,
-            longest: 40,
-            marks: true,
+            shortest: asked.map_or(1, |asked| asked.least.max(1)),
+            longest: asked.map_or(40, |asked| asked.most.min(40)),
+            marks: asked
+                .and_then(|asked| asked.signs)
+                .is_none_or(|signs| signs.contains('_') && signs.contains('-')),
         }
     }
 
@@ -178,6 +191,12 @@ pub trait WireFormat: Sync + fmt::Debug {
         out.extend_from_slice(literal);
         out.push(b'}');
         out
+    }
+
+    /// The JSON that takes the place of a block's `body` (`replaced`) when its text becomes `text`.
+    fn body_of(&self, replaced: &[u8], text: &str) -> Vec<u8> {
+        let _ = replaced;
+        crate::json::escape(text)
     }
 
     /// A message of the user with these blocks (JSON values), as JSON bytes. Asked only of formats whose results stand

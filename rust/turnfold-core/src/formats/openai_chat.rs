@@ -8,7 +8,7 @@ use super::{
 };
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
+use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
 use crate::transcript::{BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
 
 /// The format.
@@ -478,6 +478,13 @@ pub static RULES: Rules = Rules {
     distinct_call_ids: refused("OC-12", "Duplicate value for 'tool_call_id'"),
     call_needs_id: refused("OC-4", "no tool message can answer a call without an id"),
     result_needs_id: refused("OC-4", "messages with role 'tool' must have a 'tool_call_id'"),
+    call_id_form: Some(CallIdDemand {
+        least: 0,
+        most: 40,
+        signs: None,
+        // Servers that make longer ids themselves take them back.
+        demand: refused_by_some("OC-11", "string too long. Expected a string with maximum length 40"),
+    }),
     first_is_user: Some(refused_by_some(
         "OC-8",
         "chat templates of strict servers want the first message after the system text to be the user's",

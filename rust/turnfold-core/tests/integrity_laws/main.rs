@@ -1,4 +1,4 @@
-//! Laws of pairs, findings and cuts, on generated transcripts of both formats.
+//! Laws of pairs, findings and cuts, on generated transcripts of every format.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where its generator is wrong")]
 
@@ -9,11 +9,13 @@ use turnfold_core::pairs::{PairTable, ScanOptions, pair};
 use turnfold_core::splits::{Keep, find_split_by, splits};
 use turnfold_core::{Role, Transcript};
 
+mod bedrock_converse;
 mod generate;
+mod mistral_chat;
 mod naive;
 mod repair;
 
-use generate::{Sample, arbitrary, clean, damaged};
+use generate::Sample;
 
 fn is_whole(transcript: &Transcript, options: &ScanOptions) -> bool {
     let findings = scan(transcript, options).findings;
@@ -31,7 +33,20 @@ fn plain(table: PairTable) -> naive::Table {
 }
 
 fn any_sample() -> impl Strategy<Value = Sample> {
-    prop_oneof![clean(), damaged(), arbitrary()]
+    prop_oneof![
+        2 => generate::clean(),
+        2 => generate::damaged(),
+        2 => generate::arbitrary(),
+        1 => bedrock_converse::clean(),
+        1 => bedrock_converse::damaged(),
+        1 => bedrock_converse::arbitrary(),
+        1 => mistral_chat::clean(),
+        1 => mistral_chat::damaged(),
+    ]
+}
+
+fn clean() -> impl Strategy<Value = Sample> {
+    prop_oneof![2 => generate::clean(), 1 => bedrock_converse::clean(), 1 => mistral_chat::clean()]
 }
 
 proptest! {

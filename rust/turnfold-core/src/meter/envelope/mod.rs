@@ -15,6 +15,8 @@ use crate::json::Value;
 use crate::transcript::{Block, Message, Transcript};
 
 pub mod anthropic_messages;
+pub mod bedrock_converse;
+pub mod mistral_chat;
 pub mod openai_chat;
 pub mod openai_responses;
 

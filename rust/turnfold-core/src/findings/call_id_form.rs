@@ -1,0 +1,43 @@
+//! A call's id is too long, or holds a character that the provider does not take.
+//!
+//! Ids that another provider gave out, or that a client made up, break this when a conversation moves. A result that
+//! answers no call is told of as well; else the result has its call's id.
+
+use std::collections::HashSet;
+
+use super::{Category, Check, Scene};
+use crate::pairs::BlockRef;
+use crate::transcript::BlockKind;
+
+pub(super) const CHECK: Check = Check {
+    code: "call_id_form",
+    category: Category::Content,
+    run,
+};
+
+fn run(scene: &mut Scene<'_>) {
+    let Some(form) = scene.rules.call_id_form else { return };
+    let orphans: HashSet<BlockRef> = scene.pairs.orphan_results.iter().copied().collect();
+    for block in scene.transcript.messages().flat_map(|message| message.blocks()) {
+        let asked = match block.kind() {
+            BlockKind::ToolCall => !block.row.whole,
+            BlockKind::ToolResult => orphans.contains(&BlockRef::of(&block)),
+            _ => false,
+        };
+        let Some(id) = block.call_id().filter(|_| asked) else {
+            continue;
+        };
+        let length = id.chars().count();
+        let fits = |c: char| c.is_ascii_alphanumeric() || form.signs.is_none_or(|signs| signs.contains(c));
+        let what = if length > form.most {
+            format!("the id has {length} characters, {} are allowed", form.most)
+        } else if length < form.least {
+            format!("the id has {length} characters, {} are the least", form.least)
+        } else if let Some(other) = id.chars().find(|c| !fits(*c)) {
+            format!("the id holds {other:?}")
+        } else {
+            continue;
+        };
+        scene.report_call(form.demand, &block, &what);
+    }
+}
