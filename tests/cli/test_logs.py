@@ -113,3 +113,21 @@ def test_what_a_log_cannot_hold_stays_in_it(run, tmp_path):
     assert [(r["id"], r["reason"]) for r in ran.records][1:] == [("feed5", "not_writable")]
     assert "`progress` records only" in ran.records[1]["text"]
     assert (tmp_path / "out.jsonl").read_bytes() == log.read_bytes()
+
+
+def test_a_log_keeps_its_reasoning_whatever_its_model_would_refuse(run, tmp_path):
+    lines = []
+    for k in range(9):
+        text = f"Part {k}. " + "The tide table says more. " * 40
+        role = ("user", "assistant")[k % 2]
+        thought = {"type": "thinking", "thinking": f"Weigh {k}.", "signature": f"s{k}"}
+        content = text if role == "user" else [thought, {"type": "text", "text": text}]
+        message = {"role": role, "content": content, "model": "claude-fable-5-1"}
+        chain = {"uuid": f"u{k}", "parentUuid": f"u{k - 1}" if k else None, "sessionId": "x"}
+        lines.append({"type": role, "message": message, **chain})
+    log = tmp_path / "in.jsonl"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    ran = run("compact", log, "-o", tmp_path / "out.jsonl", "--limit-tokens", 2400, "--keep-messages", 3, "--json")
+    assert [(r["status"], r["reason"]) for r in ran.records] == [("compacted", None)]
+    written = (tmp_path / "out.jsonl").read_text()
+    assert [f'"signature": "s{k}"' in written for k in (5, 7)] == [True, True]

@@ -14,6 +14,7 @@ from turnfold.cli.outputs import AtomicFile, Target
 from turnfold.cli.reading import transcripts_of
 from turnfold.compactor import compact_sync
 from turnfold.containers import Log, read_log
+from turnfold.containers.bodies import BODIES
 from turnfold.errors import ArgumentError, NotWritableError, TurnfoldError, UnknownWindowError
 from turnfold.model.counts import CountSource, TokenCount
 from turnfold.model.plan import Skip
@@ -163,7 +164,13 @@ def _compact(document: Document, target: Target, instructions: Instructions) -> 
 def _compact_log(
     document: Document, log: Log, target: Target, instructions: Instructions
 ) -> tuple[list[Outcome], bytes | None]:
-    """Compact each transcript of a log. One that fails, or that the log cannot hold, stays in it as it was."""
+    """Compact each transcript of a log. One that fails, or that the log cannot hold, stays in it as it was.
+
+    A log is no request: what of its reasoning is sent again is for its own tool to decide.
+    """
+    if log.container != BODIES.name and instructions.policy.thinking_policy is None:
+        policy = msgspec.structs.replace(instructions.policy, thinking_policy="keep")
+        instructions = msgspec.structs.replace(instructions, policy=policy)
     outcomes: dict[str, Outcome] = {}
     results: dict[str, CompactionResult] = {}
     documents = {named.id or "": (named, transcript) for named, transcript in transcripts_of(document, log)}
