@@ -20,6 +20,7 @@ from turnfold.containers.inspect import INSPECT
 from turnfold.containers.intercode import INTERCODE
 from turnfold.containers.kimi import KIMI
 from turnfold.containers.langgraph import LANGGRAPH
+from turnfold.containers.letta import LETTA
 from turnfold.containers.litellm_log import LITELLM_LOG
 from turnfold.containers.message_lists import MESSAGE_LISTS
 from turnfold.containers.message_records import MESSAGE_RECORDS
@@ -64,6 +65,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     INTERCODE,
     KIMI,
     LANGGRAPH,
+    LETTA,
     LITELLM_LOG,
     MESSAGE_LISTS,
     MESSAGE_RECORDS,
