@@ -118,8 +118,7 @@ def _mark(value: object) -> Mark | None:
     first = at(value, ("history", 0))
     if text_of(first, "role") is not None and isinstance(object_of(first).get("parts"), list):
         return Mark("usual", "history[0] has role and parts")
-    messages = list_of(value, "messages")
-    if any(text_of(message, "type") == "gemini" for message in messages):
+    if any(text_of(message, "type") == "gemini" for message in list_of(value, "messages")[:64]):
         return Mark("usual", "messages of type gemini")
     return None
 
