@@ -126,9 +126,20 @@ def _overlooks_legacy_calls(validator: str, wire_format: str, messages: Messages
     return validator == "tessera-transcript" and wire_format == "openai.chat" and legacy
 
 
+def _overlooks_unknown_kinds(validator: str, wire_format: str, messages: Messages) -> bool:
+    kinds = {
+        block.get("type")
+        for message in messages
+        for block in (message.get("content") if isinstance(message.get("content"), list) else ())
+        if isinstance(block, Mapping)
+    }
+    return validator == "tessera-transcript" and wire_format == "openai.chat" and bool(kinds - {"text", "refusal"})
+
+
 EXPLAINED: dict[str, Callable[[str, str, Messages], bool]] = {
     "neighbours of one role are one message": _joins_neighbours,
     "ids may come again once the call is answered": _reuses_ids,
     "a legacy function call is a call": _overlooks_legacy_calls,
+    "a block of an unknown kind is content": _overlooks_unknown_kinds,
 }
 """Differences that are meant, by name: whether one can explain a verdict of this validator on these messages."""
