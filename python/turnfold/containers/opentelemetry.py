@@ -89,9 +89,9 @@ class OpenTelemetry(Listed):
                 _add(chat, element.index, element.value)
         before = len(chat.messages)
         for message in list_of(conversation.around, "output"):
-            _add_message(chat, len(chat.messages), object_of(message))
+            add_message(chat, len(chat.messages), object_of(message))
         for message in _numbered(object_of(conversation.around, "numbered")):
-            _add_message(chat, len(chat.messages), message)
+            add_message(chat, len(chat.messages), message)
         chat.messages[before:] = [replace(message, origins=(), results=()) for message in chat.messages[before:]]
 
     def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
@@ -212,9 +212,9 @@ def _tools(span: _Span) -> object:
 def _add(chat: ChatView, index: int, element: Mapping[str, object]) -> None:
     """Add what an element of any of the arrays says."""
     if "kvlistValue" in element:
-        _add_message(chat, index, object_of(_plain(element)))
+        add_message(chat, index, object_of(_plain(element)))
     elif "attributes" not in element:
-        _add_message(chat, index, element, (), ("content",))
+        add_message(chat, index, element, (), ("content",))
     elif _EVENT.fullmatch(text_of(element, "name") or ""):
         _add_event(chat, index, element)
 
@@ -237,10 +237,10 @@ def _add_event(chat: ChatView, index: int, event: Mapping[str, object]) -> None:
         key: fields[key] for key in ("content", "parts", "id", "tool_call_id") if key in fields
     }
     calls = _messages(fields.get("tool_calls"))
-    _add_message(chat, index, {**message, "role": role, "tool_calls": calls}, None, place)
+    add_message(chat, index, {**message, "role": role, "tool_calls": calls}, None, place)
 
 
-def _add_message(
+def add_message(
     chat: ChatView,
     index: int,
     message: Mapping[str, object],

@@ -13,12 +13,14 @@ from turnfold.containers.codex import CODEX
 from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
 from turnfold.containers.document import Document
 from turnfold.containers.gemini_cli import GEMINI_CLI
+from turnfold.containers.gemini_wire import GEMINI_WIRE
 from turnfold.containers.google_adk import GOOGLE_ADK
 from turnfold.containers.http_cassette import HTTP_CASSETTE
 from turnfold.containers.http_exchanges import HTTP_EXCHANGES
 from turnfold.containers.inspect import INSPECT
 from turnfold.containers.intercode import INTERCODE
 from turnfold.containers.kimi import KIMI
+from turnfold.containers.langfuse import LANGFUSE
 from turnfold.containers.langgraph import LANGGRAPH
 from turnfold.containers.letta import LETTA
 from turnfold.containers.litellm_log import LITELLM_LOG
@@ -58,12 +60,14 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     CODEX,
     COPILOT_CHATREPLAY,
     GEMINI_CLI,
+    GEMINI_WIRE,
     GOOGLE_ADK,
     HTTP_CASSETTE,
     HTTP_EXCHANGES,
     INSPECT,
     INTERCODE,
     KIMI,
+    LANGFUSE,
     LANGGRAPH,
     LETTA,
     LITELLM_LOG,
