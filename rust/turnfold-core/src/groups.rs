@@ -179,11 +179,11 @@ fn calls_tools(message: &MessageView<'_>) -> bool {
         .any(|block| block.kind() == BlockKind::ToolCall && !block.row.server_side && !block.row.whole)
 }
 
-/// Whether the message's first block is reasoning.
+/// Whether the message's first block is reasoning, what the provider folded before it aside.
 pub(crate) fn starts_with_reasoning(message: &MessageView<'_>) -> bool {
     message
         .blocks()
-        .next()
+        .find(|block| block.row.binding != Binding::Barrier)
         .is_some_and(|block| block.kind() == BlockKind::Reasoning)
 }
 

@@ -226,7 +226,11 @@ pub(crate) fn is_legal(t: &Transcript, options: &ScanOptions, pairs: &Table, k: 
         .any(|b| b.row.binding == Binding::Barrier && k <= b.message);
     let bare_loop = guarded_loop(t, options.thinking(t)).is_some_and(|start| {
         let first = t.messages().skip(k).find(|message| message.role() == Role::Assistant);
-        let reasoned = first.is_some_and(|m| m.blocks().next().is_some_and(|b| b.kind() == BlockKind::Reasoning));
+        let reasoned = first.is_some_and(|m| {
+            m.blocks()
+                .find(|b| b.row.binding != Binding::Barrier)
+                .is_some_and(|b| b.kind() == BlockKind::Reasoning)
+        });
         k >= start && !reasoned
     });
     !(parted || gives_pending || barrier || bare_loop)
