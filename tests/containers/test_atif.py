@@ -65,3 +65,10 @@ def test_a_step_whose_observation_stays_keeps_it_without_its_message():
     after = json.loads(log.write({"t": result}))["steps"]
     assert after[1] == {**steps[3], "message": ""}
     assert after[2:] == steps[4:]
+
+
+def test_the_event_stream_holds_no_transcript():
+    data = b'{"atof_version":"0.1","kind":"scope","category":"llm","uuid":"u1"}\n' * 2
+    log = read_log(data)
+    assert (log.container, log.transcripts) == ("atif", ())
+    assert log.write() == data

@@ -15,7 +15,8 @@ _COMPACTED: Final = {"context_management": {"type": "compaction", "boundary": "r
 
 class Atif(Listed):
     """One document `{"schema_version": "ATIF-v1.x", "session_id", "agent", "steps": [{"step_id", "source", ...}]}`, and
-    the trajectories in its `subagent_trajectories`.
+    the trajectories in its `subagent_trajectories`. The event stream beside it (JSON lines with `atof_version`) is
+    known, and holds no transcript: its scopes say when a model was called, not what it saw.
 
     The view is `openai.chat`. A step of the agent is its message with calls and reasoning; the results in its
     `observation` follow, each for the call of its `source_call_id`, else for the oldest open one. What was observed
@@ -31,6 +32,9 @@ class Atif(Listed):
 
     def mark(self, value: object) -> Mark | None:
         """See the version of the schema."""
+        observed = text_of(value, "atof_version")
+        if observed is not None:
+            return Mark("proof", f"atof_version is {observed}")
         version = text_of(value, "schema_version") or ""
         if version.startswith("ATIF-"):
             return Mark("proof", f"schema_version is {version}")

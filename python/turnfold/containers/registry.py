@@ -15,6 +15,7 @@ from turnfold.containers.document import Document
 from turnfold.containers.gemini_cli import GEMINI_CLI
 from turnfold.containers.gemini_wire import GEMINI_WIRE
 from turnfold.containers.google_adk import GOOGLE_ADK
+from turnfold.containers.hermes import HERMES
 from turnfold.containers.http_cassette import HTTP_CASSETTE
 from turnfold.containers.http_exchanges import HTTP_EXCHANGES
 from turnfold.containers.inspect import INSPECT
@@ -62,6 +63,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     GEMINI_CLI,
     GEMINI_WIRE,
     GOOGLE_ADK,
+    HERMES,
     HTTP_CASSETTE,
     HTTP_EXCHANGES,
     INSPECT,
