@@ -204,6 +204,30 @@ def test_a_compaction_is_a_boundary_and_a_summary_linked_to_what_stays():
     assert [*after[:at], first | {"parentUuid": before[at]["parentUuid"]}, *after[at + 3 :]] == before
 
 
+def loaded(records: list[dict]) -> list[str]:
+    """What a plain loader sees: from the last record of the session, parent by parent."""
+    known = {record["uuid"]: record for record in records if "uuid" in record}
+    at: dict | None = [r for r in records if r.get("type") in {"user", "assistant"} and r.get("isSidechain") is False][
+        -1
+    ]
+    chain = []
+    while at is not None:
+        chain.append(at)
+        at = known.get(at["parentUuid"])
+    return [json.dumps(r["message"]["content"]) for r in chain[::-1] if "message" in r]
+
+
+@pytest.mark.parametrize("keep", [1, 2, 4, 6])
+def test_a_loader_that_follows_parents_sees_the_summary_and_what_stays(keep):
+    read = read_log(SAMPLE.read_bytes())
+    after, done = compacted(read, keep)
+    contents = loaded(after)
+    assert contents[0] == json.dumps(done.summary)
+    before = loaded(objects(SAMPLE.read_bytes()))
+    assert 1 < len(contents) <= len(before)
+    assert contents[1:] == before[len(before) - len(contents) + 1 :]
+
+
 def test_what_only_progress_records_hold_is_not_written():
     records = [user("u1", None, "Go.")]
     for k in range(7):

@@ -25,6 +25,18 @@ def test_what_is_no_log(vector):
     assert raised.value.code == vector["code"]
 
 
+@pytest.mark.parametrize("data", ["text", 5, None, ["x"]])
+def test_a_log_is_bytes(data):
+    with pytest.raises(TypeError, match="a log is bytes"):
+        turnfold.read_log(data)
+
+
+def test_bytes_of_any_kind_are_taken():
+    data = (SAMPLES / "sharegpt.json").read_bytes()
+    for given in (data, bytearray(data), memoryview(data)):
+        assert turnfold.read_log(given).write() == data
+
+
 def session() -> tuple[turnfold.Log, CompactionResult]:
     log = turnfold.read_log((SAMPLES / "claude_code.jsonl").read_bytes())
     result = turnfold.compact_sync(log.transcripts[0].transcript, POLICY)

@@ -71,6 +71,13 @@ def test_a_compaction_is_two_messages_more(keep):
     assert asked["info"]["id"] > EXPORT["messages"][-1]["info"]["id"]
 
 
+def test_a_compaction_that_is_not_done_hides_what_is_before_its_tail():
+    unfinished = [m for m in EXPORT["messages"] if not m["info"].get("summary")]
+    messages = said(json.dumps({**EXPORT, "messages": unfinished}).encode())
+    assert messages[0][1].startswith("Then make it ten.")
+    assert "## Goal" not in str(messages)
+
+
 def rows() -> list[dict]:
     found = []
     for message in EXPORT["messages"][:3]:

@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
@@ -52,8 +53,8 @@ class ClaudeCode(Records):
     sub-agent's run is a transcript of its own; one that stands only in `progress` records cannot be written to. Errors
     of the API are no messages.
 
-    A compaction is a `compact_boundary` and an `isCompactSummary` record before the first record that stays, which is
-    linked to them; all other records stay as they are.
+    A compaction is a `compact_boundary` and an `isCompactSummary` record before the first record that stays; what led
+    from there to what went is linked to them, and all other bytes stay as they are.
     """
 
     name: ClassVar[str] = "claude_code"
@@ -112,18 +113,16 @@ class ClaudeCode(Records):
         kept = {index for origins in change.logged.origins[hole.stop :] for index in origins}
         last = [entry for entry in chain if entry.record.index in gone][-1]
         boundary, summary = _compaction(last, change, hole.text)
-        first = min(kept, default=len(self.rows(document)))
+        rows = self.rows(document)
+        # What names no parent that is there, and continues something that stays all the same, is left alone.
+        held = {entry.record.index for entry in chain if _continues(entry, kept)}
+        loose = list(_loose(rows, kept, gone, held)) if _are_linked(rows) else []
+        # Before all that names the summary, so that a reader that goes line by line knows it.
+        first = min((*kept, *(record.index for record in loose)), default=len(rows))
         new = [(first, encode(boundary)), (first, encode(summary))]
-        yield from edit_records(document, set(), new, self.rows(document))
-        linked = _are_linked(self.rows(document))
-        for entry in chain if linked else ():
-            if (
-                entry.record.index in kept
-                and "parentUuid" in object_of(entry.record.value)
-                and not _hangs_on(entry, kept)
-            ):
-                place: Place = (entry.record.index, ("parentUuid",))
-                yield edit_value(document, entry.record, place, encode(summary["uuid"]))
+        yield from edit_records(document, set(), new, rows)
+        for record in loose:
+            yield edit_value(document, record, (record.index, ("parentUuid",)), encode(summary["uuid"]))
 
 
 def _threads(records: Sequence[Record]) -> list[_Thread]:
@@ -371,12 +370,34 @@ def _compaction(last: _Entry, change: Change, text: str) -> tuple[dict[str, obje
     return boundary, summary
 
 
-def _hangs_on(entry: _Entry, kept: set[int]) -> bool:
-    """Whether the nearest message above an entry stays."""
+def _continues(entry: _Entry, kept: AbstractSet[int]) -> bool:
     ancestor = entry.parent
     while ancestor is not None and not ancestor.speaks:
         ancestor = ancestor.parent
     return ancestor is not None and ancestor.record.index in kept
+
+
+def _loose(
+    records: Sequence[Record], kept: AbstractSet[int], gone: AbstractSet[int], held: AbstractSet[int]
+) -> Iterator[Record]:
+    """Find the records that lead from what stays to what goes, parent by parent, as the tool loads a session.
+
+    Between the two may stand records without a message, and repeats. Those `held` need no parent. O(records).
+    """
+    known = {uuid: record for record in records if (uuid := text_of(record.value, "uuid")) is not None}
+    seen: set[int] = set()
+    for index in sorted(kept):
+        record = records[index]
+        while record.index not in seen:
+            seen.add(record.index)
+            parent = known.get(text_of(record.value, "parentUuid") or "")
+            if parent is None or parent.index in gone:
+                if "parentUuid" in object_of(record.value) and not (parent is None and record.index in held):
+                    yield record
+                break
+            if parent.index in kept:
+                break
+            record = parent
 
 
 CLAUDE_CODE: Final = ClaudeCode()

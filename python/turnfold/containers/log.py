@@ -90,6 +90,8 @@ def read_log(data: bytes | bytearray | memoryview, *, container: str | None = No
     The container is detected unless `container` names it. Raises an `UnknownContainerError` where none fits or two fit
     equally, an `InvalidLogError` where the named one does not fit. O(bytes).
     """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise TypeError(f"a log is bytes, bytearray or memoryview, not {type(data).__name__}")
     document = Document(bytes(data))
     if container is None:
         kind, reason = detect(document)

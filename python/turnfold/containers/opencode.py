@@ -139,7 +139,10 @@ def _read_export(document: Document, elements: Sequence[Record]) -> Reading:
 
 
 def _seen(elements: Sequence[Record]) -> list[int]:
-    """Return the messages that the model sees, in order: the latest finished compaction, its tail, and what follows."""
+    """Return the messages that the model sees, in order: the latest finished compaction, its tail, and what follows.
+
+    The latest compaction that names a tail hides what is before that, finished or not, as the tool has it.
+    """
     completed: set[str | None] = set()
     tail: str | None = None
     found: list[int] = []
@@ -149,11 +152,12 @@ def _seen(elements: Sequence[Record]) -> list[int]:
         info = object_of(value, "info")
         marks = [part for part in list_of(value, "parts") if text_of(part, "type") == "compaction"]
         found.append(index)
+        if tail is None and marks:
+            tail = text_of(marks[0], "tail_start_id")
         if tail is not None and text_of(info, "id") == tail:
             break
         if text_of(info, "role") == "user" and marks and text_of(info, "id") in completed and compaction is None:
             compaction = index
-            tail = text_of(marks[0], "tail_start_id")
             if tail is None:
                 break
         if (
