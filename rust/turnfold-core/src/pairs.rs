@@ -598,10 +598,19 @@ impl<'a> Pass<'a> {
         self.table.duplicate_result_ids.push(id);
     }
 
+    /// Ids of the calls that those of the open tail belong to: a program is not done before its last inner call is.
+    fn owners<'t>(&self, transcript: &'t Transcript) -> HashSet<Cow<'t, str>> {
+        let tail = self.course.opener.clone().unwrap_or_default();
+        let messages = tail.filter_map(|index| transcript.message(index));
+        let blocks = messages.flat_map(|message| message.blocks());
+        let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall);
+        calls.filter_map(|block| block.part_of()).collect()
+    }
+
     /// Unanswered calls are pending or abandoned. An id that the caller awaits, but whose calls are all answered (by an
     /// interim result), makes its last call pending as well.
-    fn sort_unanswered(self, transcript: &Transcript, options: &ScanOptions) -> PairTable {
-        let mut table = self.table;
+    fn sort_unanswered(mut self, transcript: &Transcript, options: &ScanOptions) -> PairTable {
+        let mut table = std::mem::take(&mut self.table);
         let mut awaited: HashSet<BlockRef> = HashSet::new();
         if !options.closed && !options.pending_ids.is_empty() {
             let named: HashSet<&str> = options.pending_ids.iter().map(String::as_str).collect();
@@ -619,8 +628,12 @@ impl<'a> Pass<'a> {
             }
             awaited.extend(last_answered.into_values().flatten());
         }
+        let open = !options.closed && self.course.open_tail;
+        let owners = if open { self.owners(transcript) } else { HashSet::new() };
+        let id_of = |call: &Call| block_at(transcript, call.at).and_then(|block| block.call_id());
+        let owns = |call: &Call| !owners.is_empty() && id_of(call).is_some_and(|id| owners.contains(&id));
         for call in &self.calls.rows {
-            let in_tail = !options.closed && self.course.open_tail && self.course.opened_by(call.at.message);
+            let in_tail = open && (self.course.opened_by(call.at.message) || owns(call));
             if awaited.contains(&call.at) || (in_tail && !call.answered) {
                 table.pending.push(call.at);
             } else if !call.answered {

@@ -35,10 +35,12 @@ pub(crate) fn lacks(wanted: &ContentDemand, message: &MessageView<'_>, is_last: 
         ContentForm::List(0) if wanted.blank_is_empty => "the content is an empty list",
         _ => return None,
     };
+    // Settings beside it, a kind that only some messages have, stand for content in every format.
     let stands_for_content = |block: BlockView<'_>| match block.kind() {
         BlockKind::Reasoning => false,
-        BlockKind::Text => !(wanted.blank_is_empty && block.row.blank),
-        _ => true,
+        BlockKind::Opaque => true,
+        BlockKind::Text => wanted.assistant_only && !(wanted.blank_is_empty && block.row.blank),
+        _ => wanted.assistant_only,
     };
-    (!(wanted.assistant_only && message.blocks().any(stands_for_content))).then_some(what)
+    (!message.blocks().any(stands_for_content)).then_some(what)
 }

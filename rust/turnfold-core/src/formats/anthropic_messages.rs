@@ -63,11 +63,13 @@ impl WireFormat for AnthropicMessages {
     }
 
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {
-        let (mut role_value, mut content) = (None, None);
+        let [mut role_value, mut content, mut clear_at, mut settings] = [None; 4];
         for (key, value) in message.fields() {
             match &*key.key() {
                 b"role" => role_value = Some(value),
                 b"content" => content = Some(value),
+                b"clear_at" => clear_at = Some(value),
+                b"output_config" => settings = Some(value),
                 _ => {}
             }
         }
@@ -91,10 +93,14 @@ impl WireFormat for AnthropicMessages {
             (Some(other), ContentForm::Other) => rows.opaque(other, Place::Field("content")),
             _ => {}
         }
+        let role = role_of(role_value);
+        if role == Role::System {
+            read_instructions(first, clear_at, settings, rows);
+        }
         Message {
             span: message.span(),
             gap: Span::default(),
-            role: role_of(role_value),
+            role,
             role_text: role_value.map(Value::span),
             name: None,
             content: form,
@@ -152,14 +158,37 @@ impl WireFormat for AnthropicMessages {
     }
 }
 
+/// Instructions between messages stay in force, unless they are shown for one turn only; so do settings beside them.
+fn read_instructions(first: u32, clear_at: Option<Value<'_>>, settings: Option<Value<'_>>, rows: &mut Rows) {
+    if !clear_at.is_some_and(|c| c.is_text("next_user_message")) {
+        for block in rows.blocks.iter_mut().skip(first as usize) {
+            if block.binding == Binding::Free {
+                block.binding = Binding::Sticky;
+            }
+        }
+    }
+    if let Some(settings) = settings.filter(|s| s.is_object()) {
+        let texts = rows.text_count();
+        rows.text(Some(settings));
+        let block = Block {
+            binding: Binding::Sticky,
+            ..block_of(settings, BlockKind::Opaque, Place::Field("output_config"))
+        };
+        rows.block(texts, block);
+    }
+}
+
 #[derive(Default)]
 struct Fields<'d> {
     kind: Option<Value<'d>>,
     text: Option<Value<'d>>,
     thinking: Option<Value<'d>>,
+    signature: Option<Value<'d>>,
+    data: Option<Value<'d>>,
     id: Option<Value<'d>>,
     name: Option<Value<'d>>,
     input: Option<Value<'d>>,
+    caller: Option<Value<'d>>,
     tool_use_id: Option<Value<'d>>,
     content: Option<Value<'d>>,
     source: Option<Value<'d>>,
@@ -176,9 +205,12 @@ impl<'d> Fields<'d> {
                 b"type" => &mut fields.kind,
                 b"text" => &mut fields.text,
                 b"thinking" => &mut fields.thinking,
+                b"signature" => &mut fields.signature,
+                b"data" => &mut fields.data,
                 b"id" => &mut fields.id,
                 b"name" => &mut fields.name,
                 b"input" => &mut fields.input,
+                b"caller" => &mut fields.caller,
                 b"tool_use_id" => &mut fields.tool_use_id,
                 b"content" => &mut fields.content,
                 b"source" => &mut fields.source,
@@ -214,16 +246,17 @@ fn read_block(item: Value<'_>, place: Place, rows: &mut Rows) {
         },
         b"thinking" => {
             rows.text(fields.thinking);
-            reasoning(item, place)
+            reasoning(item, fields.signature, place)
         }
         b"redacted_thinking" => {
             rows.data(item);
-            reasoning(item, place)
+            reasoning(item, fields.data, place)
         }
         b"image" | b"document" | b"search_result" | b"container_upload" => {
-            read_media(item, &fields, rows);
+            media_texts(item, &fields, rows);
             Block {
                 type_name: fields.kind.map(Value::span),
+                binding: media_binding(&fields),
                 ..block_of(item, BlockKind::Media, place)
             }
         }
@@ -234,33 +267,49 @@ fn read_block(item: Value<'_>, place: Place, rows: &mut Rows) {
             server_side: true,
             ..result(item, &fields, place, rows)
         },
-        b"compaction" => {
-            rows.text(fields.content);
-            Block {
-                binding: Binding::Barrier,
-                type_name: fields.kind.map(Value::span),
-                ..block_of(item, BlockKind::Opaque, place)
-            }
+        b"compaction" => compaction(item, &fields, place, rows),
+        // Tools that come and go, and what a server listed: in force for everything after.
+        b"tool_addition" | b"tool_removal" | b"mcp_tool_listing" => {
+            rows.text(Some(item));
+            known(item, &fields, Binding::Sticky, place)
         }
-        kind if kind.ends_with(b"_tool_result") => {
-            // Search hits and the like: largely sealed, so their letters say little about their tokens.
-            rows.data(item);
-            Block {
-                call_id: fields.tool_use_id.and_then(literal),
-                body: None,
-                server_side: true,
-                ..block_of(item, BlockKind::ToolResult, place)
-            }
-        }
+        // The place where another model took over. It is not rendered.
+        b"fallback" => known(item, &fields, Binding::Next, place),
+        kind if kind.ends_with(b"_tool_result") => server_result(item, &fields, place, rows),
         _ => return rows.opaque(item, place),
     };
     rows.block(texts, block);
 }
 
-fn reasoning(item: Value<'_>, place: Place) -> Block {
+fn known(item: Value<'_>, fields: &Fields<'_>, binding: Binding, place: Place) -> Block {
+    Block {
+        binding,
+        type_name: fields.kind.map(Value::span),
+        ..block_of(item, BlockKind::Opaque, place)
+    }
+}
+
+fn reasoning(item: Value<'_>, seal: Option<Value<'_>>, place: Place) -> Block {
     Block {
         binding: Binding::Next,
+        seal: seal.and_then(literal),
         ..block_of(item, BlockKind::Reasoning, place)
+    }
+}
+
+/// The provider's summary of everything before it. Without content it failed, and does nothing. A seal tells the form
+/// that opens a conversation from the older one, which may stand anywhere.
+fn compaction(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Rows) -> Block {
+    let holds = fields.content.is_some_and(|c| !c.is_null());
+    rows.text(fields.content);
+    if let Some(bytes) = item.get("encrypted_content").filter(|v| v.is_string()) {
+        rows.data(bytes);
+    }
+    rows.text(item.get("tool_changes"));
+    let binding = if holds { Binding::Barrier } else { Binding::Free };
+    Block {
+        seal: fields.signature.and_then(literal),
+        ..known(item, fields, binding, place)
     }
 }
 
@@ -270,6 +319,8 @@ fn call(item: Value<'_>, fields: &Fields<'_>, place: Place, server_side: bool, r
     Block {
         call_id: fields.id.and_then(literal),
         name: fields.name.and_then(literal),
+        // Called by code that a call of the provider runs.
+        part_of: fields.caller.and_then(|c| c.get("tool_id")).and_then(literal),
         server_side,
         ..block_of(item, BlockKind::ToolCall, place)
     }
@@ -294,12 +345,64 @@ fn result(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Rows) -
     }
 }
 
+/// What a tool that the provider ran gave back: one object, a list of them, or an error.
+fn server_result(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Rows) -> Block {
+    let content = fields.content;
+    let kind = content.and_then(|c| c.get("type"));
+    if content.is_some_and(Value::is_array) {
+        content
+            .into_iter()
+            .flat_map(Value::items)
+            .for_each(|part| output(part, rows));
+    } else if let Some(content) = content {
+        output(content, rows);
+    }
+    Block {
+        call_id: fields.tool_use_id.and_then(literal),
+        server_side: true,
+        is_error: kind.is_some_and(|k| k.key().ends_with(b"_error")),
+        ..block_of(item, BlockKind::ToolResult, place)
+    }
+}
+
+/// One piece of a server tool's output: the texts that stand open in it, the sealed ones as data, anything else by its
+/// JSON.
+fn output(part: Value<'_>, rows: &mut Rows) {
+    const OPEN: [&str; 8] = [
+        "title",
+        "url",
+        "text",
+        "stdout",
+        "stderr",
+        "content",
+        "lines",
+        "error_code",
+    ];
+    const SEALED: [&str; 2] = ["encrypted_content", "encrypted_stdout"];
+    let texts = rows.text_count();
+    for (key, value) in part.fields() {
+        let is = |names: &[&str]| names.iter().any(|name| key.is_text(name));
+        if value.is_string() && is(&SEALED) {
+            rows.data(value);
+        } else if value.is_string() && is(&OPEN) {
+            rows.text(Some(value));
+        } else if value.is_object() && key.is_text("content") {
+            inner_part(value, rows);
+        } else if value.is_array() && (is(&OPEN) || key.is_text("tool_references")) {
+            value.items().for_each(|inner| inner_part(inner, rows));
+        }
+    }
+    if rows.text_count() == texts {
+        rows.text(Some(part));
+    }
+}
+
 /// A block inside a result or a document.
 fn inner_part(part: Value<'_>, rows: &mut Rows) {
     let fields = Fields::of(part);
     match &*fields.kind.map(Value::key).unwrap_or_default() {
         b"text" => inner_text(part, rows),
-        b"image" | b"document" | b"search_result" | b"container_upload" => read_media(part, &fields, rows),
+        b"image" | b"document" | b"search_result" | b"container_upload" => media_texts(part, &fields, rows),
         _ => rows.text(Some(part)),
     }
 }
@@ -309,8 +412,24 @@ fn inner_text(part: Value<'_>, rows: &mut Rows) {
     rows.text(Some(text.unwrap_or(part)));
 }
 
-/// An image, a document, a search result: the texts that stand open in it; the rest as encoded data.
-fn read_media(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
+/// What is counted of an image, a document, a search result.
+pub(super) fn read_media(item: Value<'_>, rows: &mut Rows) {
+    media_texts(item, &Fields::of(item), rows);
+}
+
+/// A file that the server holds stands for what no body shows.
+fn media_binding(fields: &Fields<'_>) -> Binding {
+    let kind = fields.source.and_then(|s| s.get("type"));
+    let uploaded = fields.kind.is_some_and(|k| k.is_text("container_upload"));
+    if uploaded || kind.is_some_and(|k| k.is_text("file")) {
+        Binding::Pointer
+    } else {
+        Binding::Free
+    }
+}
+
+/// The texts that stand open in it; the rest as encoded data.
+fn media_texts(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
     let is_search = fields.kind.is_some_and(|k| k.is_text("search_result"));
     rows.text(fields.title);
     rows.text(fields.context);
@@ -400,6 +519,7 @@ fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
             b"tool_use" | b"tool_result" | b"server_tool_use" | b"redacted_thinking" | b"mcp_tool_use" => {
                 Strength::Proof
             }
+            b"tool_addition" | b"tool_removal" | b"mcp_tool_listing" => Strength::Proof,
             b"thinking" | b"search_result" | b"container_upload" | b"compaction" => Strength::Usual,
             b"image" | b"document" if item.get("source").is_some_and(Value::is_object) => Strength::Usual,
             other if other.ends_with(b"_tool_result") => Strength::Proof,

@@ -1,15 +1,18 @@
 //! `openai.chat`: OpenAI Chat Completions, and the dialects that gateways and other providers made of it.
 //!
 //! Source of the shapes: the generated types of `openai` (Python) 3.57 for the API's own fields; litellm's types for
-//! the dialect (`reasoning_content`, `thinking_blocks`, `reasoning_items`, `is_error`, `document`, `video_url`).
+//! the dialect (`reasoning_content`, `thinking_blocks`, `reasoning_items`, `is_error`, `document`, `video_url`). Two
+//! dialects of stored data: content parts whose `value` is their text, a reasoning or a call, with nothing that says
+//! which result is whose; and SWE-agent's `tool_call_ids`, a list on the result's message.
 
+use super::anthropic_messages::read_media;
 use super::{
     Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
 };
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
-use crate::transcript::{BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
+use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
 
 /// The format.
 #[derive(Debug)]
@@ -24,6 +27,9 @@ const REASONING_FIELDS: [&str; 5] = [
     "reasoning_details",
 ];
 
+/// The family of calls and results that have neither ids nor names.
+const BY_PLACE: u8 = 1;
+
 #[derive(Default)]
 struct Fields<'d> {
     role: Option<Value<'d>>,
@@ -34,6 +40,7 @@ struct Fields<'d> {
     tool_calls: Option<Value<'d>>,
     function_call: Option<Value<'d>>,
     tool_call_id: Option<Value<'d>>,
+    tool_call_ids: Option<Value<'d>>,
     is_error: bool,
     reasoning: [Option<Value<'d>>; REASONING_FIELDS.len()],
 }
@@ -51,6 +58,7 @@ impl<'d> Fields<'d> {
                 b"tool_calls" => &mut fields.tool_calls,
                 b"function_call" => &mut fields.function_call,
                 b"tool_call_id" => &mut fields.tool_call_id,
+                b"tool_call_ids" => &mut fields.tool_call_ids,
                 b"is_error" => {
                     fields.is_error = value.kind() == Kind::True;
                     continue;
@@ -109,7 +117,7 @@ impl WireFormat for OpenAiChat {
             .iter()
             .find_map(|key| call.get(key).filter(|v| v.is_object()));
         let holder = wrapped.unwrap_or(call);
-        ["arguments", "input"].iter().find_map(|key| holder.get(key))
+        ["arguments", "input", "value"].iter().find_map(|key| holder.get(key))
     }
 
     fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
@@ -181,7 +189,8 @@ impl WireFormat for OpenAiChat {
     }
 }
 
-/// A `tool` or `function` message: one result block that is the message itself.
+/// A `tool` or `function` message: one result block that is the message itself, and one more for each further call that
+/// a list of ids says it answers.
 fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
     let texts = rows.text_count();
     let mut blank = true;
@@ -198,25 +207,52 @@ fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
         None => {}
     }
     let by_name = fields.role.is_some_and(|r| r.is_text("function"));
+    let listed = fields.tool_call_ids.into_iter().flat_map(Value::items).enumerate();
+    let mut listed = listed.filter(|(_, id)| id.is_string());
+    let own = fields.tool_call_id.filter(|_| !by_name).and_then(literal);
+    let first = if own.is_none() && !by_name { listed.next() } else { None };
     let mut block = block_of(message, BlockKind::ToolResult, Place::Message);
-    block.call_id = fields.tool_call_id.filter(|_| !by_name).and_then(literal);
+    block.call_id = own.or(first.map(|(_, id)| id.span()));
     block.name = fields.name.and_then(literal);
     block.body = fields.content.filter(|c| only_text(*c)).map(Value::span);
-    block.by_name = by_name;
+    let by_place = !by_name && block.call_id.is_none() && has_values(fields.content);
+    block.by_name = by_name || by_place;
+    block.family = if by_place { BY_PLACE } else { 0 };
     block.blank = blank;
     block.is_error = fields.is_error;
     rows.block(texts, block);
+    if first.is_some() {
+        for (k, id) in listed {
+            let mut further = block_of(id, BlockKind::ToolResult, Place::Item("tool_call_ids", k as u32));
+            further.call_id = Some(id.span());
+            further.is_error = fields.is_error;
+            rows.block(rows.text_count(), further);
+        }
+    }
+}
+
+/// Whether the parts of a content list are of the dialect that has a `value` for everything, and ids for nothing.
+fn has_values(content: Option<Value<'_>>) -> bool {
+    let mut parts = content.into_iter().flat_map(Value::items);
+    parts.any(|part| part.get("value").is_some_and(Value::is_string) && part.get("text").is_none())
+}
+
+/// The text of a part: `text`, or a dialect's `value`.
+fn part_text(part: Value<'_>) -> Option<Value<'_>> {
+    let text = part.get("text").filter(|t| t.is_string());
+    let is_text = || part.get("type").is_some_and(|kind| kind.is_text("text"));
+    text.or_else(|| part.get("value").filter(|v| v.is_string() && is_text()))
 }
 
 /// One part of a result's content list; whether it holds anything.
 fn result_part(part: Value<'_>, rows: &mut Rows) -> bool {
-    match part.get("text").filter(|t| t.is_string()) {
+    match part_text(part) {
         Some(text) => {
             rows.text(Some(text));
             !is_blank(text.raw())
         }
         None if is_media(part) => {
-            rows.data(part);
+            media_texts(part, rows);
             true
         }
         None => {
@@ -231,18 +267,7 @@ fn read_reasoning(fields: &Fields<'_>, rows: &mut Rows) {
         let Some(value) = value else { continue };
         if value.is_array() {
             for (k, item) in value.items().enumerate() {
-                let texts = rows.text_count();
-                match item
-                    .get("thinking")
-                    .or_else(|| item.get("text"))
-                    .filter(|t| t.is_string())
-                {
-                    Some(text) => rows.text(Some(text)),
-                    None => rows.data(item),
-                }
-                let mut block = block_of(item, BlockKind::Reasoning, Place::Item(field, k as u32));
-                block.type_name = item.get("type").and_then(literal);
-                rows.block(texts, block);
+                read_thought(item, Place::Item(field, k as u32), rows);
             }
         } else {
             let texts = rows.text_count();
@@ -252,6 +277,35 @@ fn read_reasoning(fields: &Fields<'_>, rows: &mut Rows) {
             rows.block(texts, block);
         }
     }
+}
+
+/// An item of reasoning, open (`thinking`, `text`, `summary`) or sealed (`data`, `encrypted_content`), with the seal that
+/// another provider put on it.
+fn read_thought(item: Value<'_>, place: Place, rows: &mut Rows) {
+    let texts = rows.text_count();
+    let string = |name: &str| item.get(name).filter(|v| v.is_string());
+    let open = ["thinking", "text", "summary", "content", "value"];
+    let text = open.iter().find_map(|name| item.get(name).filter(|v| !v.is_null()));
+    if let Some(parts) = text.filter(|t| t.is_array()) {
+        parts
+            .items()
+            .for_each(|part| rows.text(Some(part_text(part).unwrap_or(part))));
+    } else {
+        rows.text(text);
+    }
+    let sealed = string("encrypted_content").or_else(|| string("data"));
+    match sealed {
+        Some(bytes) => rows.data(bytes),
+        None if rows.text_count() == texts => rows.data(item),
+        None => {}
+    }
+    let block = Block {
+        type_name: item.get("type").and_then(literal),
+        item_id: item.get("id").and_then(literal),
+        seal: string("signature").or(sealed).map(Value::span),
+        ..block_of(item, BlockKind::Reasoning, place)
+    };
+    rows.block(texts, block);
 }
 
 fn read_content(content: Option<Value<'_>>, rows: &mut Rows) {
@@ -280,17 +334,50 @@ fn text_block(value: Value<'_>, text: Value<'_>, place: Place, rows: &mut Rows) 
 fn read_part(part: Value<'_>, place: Place, rows: &mut Rows) {
     let kind = part.get("type");
     let is = |name: &str| kind.is_some_and(|k| k.is_text(name));
-    let text_field = if is("refusal") { "refusal" } else { "text" };
-    match part.get(text_field).filter(|t| t.is_string()) {
-        Some(text) if is("text") || is("refusal") => text_block(part, text, place, rows),
+    let text = if is("refusal") {
+        part.get("refusal").filter(|t| t.is_string())
+    } else {
+        part_text(part)
+    };
+    let value = part.get("value").filter(|v| v.is_string());
+    match (text, value) {
+        (Some(text), _) if is("text") || is("refusal") => text_block(part, text, place, rows),
+        (_, Some(value)) if is("tool_call") => {
+            let texts = rows.text_count();
+            rows.text(Some(value));
+            let mut block = block_of(part, BlockKind::ToolCall, place);
+            block.by_name = true;
+            block.family = BY_PLACE;
+            rows.block(texts, block);
+        }
+        (_, Some(_)) if is("reasoning") => read_thought(part, place, rows),
+        _ if is("thinking") || is("redacted_thinking") => read_thought(part, place, rows),
         _ if is_media(part) => {
             let texts = rows.text_count();
-            rows.data(part);
+            media_texts(part, rows);
             let mut block = block_of(part, BlockKind::Media, place);
             block.type_name = kind.and_then(literal);
+            if part.get("file").is_some_and(is_pointer) {
+                block.binding = Binding::Pointer;
+            }
             rows.block(texts, block);
         }
         _ => rows.opaque(part, place),
+    }
+}
+
+/// Whether a file or a sound is named by the id under which the server holds it.
+fn is_pointer(media: Value<'_>) -> bool {
+    let holds = |name: &str| media.get(name).is_some_and(Value::is_string);
+    (holds("file_id") || holds("id")) && !holds("file_data") && !holds("data")
+}
+
+/// What is counted of an image, a sound or a file. Parts with a `source` are Anthropic's, which gateways pass through.
+fn media_texts(part: Value<'_>, rows: &mut Rows) {
+    if part.get("source").is_some() {
+        read_media(part, rows);
+    } else {
+        rows.data(part);
     }
 }
 
@@ -319,7 +406,11 @@ fn read_extras(fields: &Fields<'_>, rows: &mut Rows) {
     if let Some(audio) = fields.audio {
         let texts = rows.text_count();
         rows.data(audio);
-        rows.block(texts, block_of(audio, BlockKind::Media, Place::Field("audio")));
+        let mut block = block_of(audio, BlockKind::Media, Place::Field("audio"));
+        if is_pointer(audio) {
+            block.binding = Binding::Pointer;
+        }
+        rows.block(texts, block);
     }
 }
 
@@ -356,13 +447,14 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
         return;
     }
     let texts = rows.text_count();
-    let [mut id, mut wrapped, mut name, mut arguments] = [None; 4];
+    let [mut id, mut wrapped, mut name, mut arguments, mut extra] = [None; 5];
     for (key, value) in call.fields() {
         match &*key.key() {
             b"id" => id = Some(value),
             b"function" | b"custom" if value.is_object() => wrapped = Some(value),
             b"name" => name = Some(value),
             b"arguments" | b"input" => arguments = Some(value),
+            b"extra_content" | b"provider_specific_fields" => extra = Some(value),
             _ => {}
         }
     }
@@ -378,6 +470,9 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
     let mut block = block_of(call, BlockKind::ToolCall, place);
     block.call_id = id.and_then(literal);
     block.name = name.and_then(literal);
+    // Gemini's signature, as its own compatible endpoint and as litellm spell it.
+    let holder = extra.map(|e| e.get("google").unwrap_or(e));
+    block.seal = holder.and_then(|h| h.get("thought_signature")).and_then(literal);
     rows.block(texts, block);
 }
 

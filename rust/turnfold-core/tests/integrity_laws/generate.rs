@@ -144,20 +144,7 @@ impl Writer {
                 remark,
                 reasoned,
             } => self.tools_answered(calls, order, [apart, said, remark, reasoned]),
-            Step::Other if self.chat => {
-                self.messages
-                    .push(json!({"role": "assistant", "function_call": {"name": "clock", "arguments": "{}"}}));
-                self.messages
-                    .push(json!({"role": "function", "name": "clock", "content": "10:00"}));
-            }
-            Step::Other => {
-                let id = self.id();
-                let mut blocks = Self::assistant_blocks(false, false);
-                blocks.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {}}));
-                blocks.push(json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []}));
-                blocks.push(json!({"type": "text", "text": "found"}));
-                self.messages.push(json!({"role": "assistant", "content": blocks}));
-            }
+            Step::Other => self.other(),
             Step::Waiting => {
                 let id = format!("wait{}", self.next_id);
                 self.next_id += 1;
@@ -166,6 +153,52 @@ impl Writer {
                 self.user();
             }
         }
+    }
+
+    /// The forms that few clients use, in turn.
+    fn other(&mut self) {
+        let (form, id, further) = (self.next_id % 3, self.id(), self.id());
+        let (mut model, mut after) = (Vec::new(), Vec::new());
+        match (self.chat, form) {
+            (true, 0) => {
+                self.messages
+                    .push(json!({"role": "assistant", "function_call": {"name": "clock", "arguments": "{}"}}));
+                after.push(json!({"role": "function", "name": "clock", "content": "10:00"}));
+            }
+            (true, 1) => {
+                model.push(json!({"type": "reasoning", "value": "hm"}));
+                model.push(json!({"type": "tool_call", "value": "{}"}));
+                after.push(json!({"role": "tool", "content": [{"type": "text", "value": "ok"}]}));
+            }
+            (true, _) => {
+                self.calls(&[id.clone(), further.clone()], true, false);
+                after.push(json!({"role": "tool", "tool_call_ids": [id, further], "content": "ok"}));
+            }
+            (false, 0) => {
+                model.push(json!({"type": "server_tool_use", "id": id, "name": "web_search", "input": {}}));
+                model.push(json!({"type": "web_search_tool_result", "tool_use_id": id, "content": []}));
+                model.push(json!({"type": "text", "text": "found"}));
+            }
+            (false, 1) => {
+                model.push(json!({"type": "mcp_tool_use", "id": id, "name": "f", "server_name": "m", "input": {}}));
+                model.push(json!({"type": "mcp_tool_result", "tool_use_id": id, "content": "ok"}));
+                model.push(json!({"type": "text", "text": "found"}));
+            }
+            (false, _) => {
+                let caller = json!({"type": "code_execution_20250825", "tool_id": id});
+                model.push(json!({"type": "server_tool_use", "id": id, "name": "code_execution", "input": {}}));
+                model.push(json!({"type": "tool_use", "id": further, "name": "f", "input": {}, "caller": caller}));
+                after.push(json!({"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": further, "content": "ok"}]}));
+                after.push(json!({"role": "assistant", "content": [
+                    {"type": "code_execution_tool_result", "tool_use_id": id, "content": []},
+                    {"type": "text", "text": "done"}]}));
+            }
+        }
+        if !model.is_empty() {
+            self.messages.push(json!({"role": "assistant", "content": model}));
+        }
+        self.messages.append(&mut after);
     }
 
     fn id(&mut self) -> String {

@@ -16,6 +16,9 @@ pub(crate) struct Table {
 }
 
 fn key(block: &BlockView<'_>) -> Option<String> {
+    if block.row.by_name && block.row.family > 0 {
+        return Some(format!("{}", block.row.family));
+    }
     if block.row.by_name {
         return block.name().map(|name| format!("fn:{name}"));
     }
@@ -118,7 +121,10 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
         let alike = |d: usize| is_call(&blocks[d]) && key(&blocks[d]) == id;
         let last_of_answered = (0..blocks.len()).filter(|&d| alike(d)).all(|d| answered[d].is_some())
             && (c + 1..blocks.len()).all(|d| !alike(d));
-        let in_tail = answered[c].is_none() && batch.contains(&call.message);
+        let inner =
+            |b: &BlockView<'_>| b.kind() == BlockKind::ToolCall && batch.contains(&b.message) && b.part_of().is_some();
+        let runs = blocks.iter().any(|b| inner(b) && b.part_of() == call.call_id());
+        let in_tail = answered[c].is_none() && (batch.contains(&call.message) || runs);
         if !options.closed && (in_tail || (named && (answered[c].is_none() || last_of_answered))) {
             out.pending.push(at(call));
         } else if answered[c].is_none() {

@@ -68,6 +68,11 @@ impl Envelope for AnthropicEnvelope {
         let (n, lo, hi) = match block.kind {
             BlockKind::Text => (0, 0, 2),
             BlockKind::ToolCall => (30, 5, 70),
+            // What a tool of the provider returned: how much of it stays in the prompt is the provider's choice.
+            BlockKind::ToolResult if block.server_side => {
+                let letters = block.span.len() as u64;
+                return TokenCount::estimate(sum.n + 15, 0, sum.hi.max(letters) + 60);
+            }
             BlockKind::ToolResult => (15, 0, 60),
             BlockKind::Media => (10, 0, 80),
             // Thinking of earlier turns is dropped by most models and kept by the newest.
