@@ -1,17 +1,17 @@
 """Compacts the transcripts of one file into another, and records what became of each."""
 
 from collections.abc import Iterator
-from itertools import chain
 from time import perf_counter
 from typing import Literal
 
 import msgspec
 
 from turnfold.checks import scan
-from turnfold.cli.faults import Fault, fault_of_error, fault_of_os_error
-from turnfold.cli.inputs import ANY, Document, Wanted, read_file
-from turnfold.cli.outputs import AtomicFile, Target
+from turnfold.cli.faults import Fault, fault_of_error
+from turnfold.cli.inputs import ANY, Document, Wanted
+from turnfold.cli.outputs import Target
 from turnfold.cli.reading import transcripts_of
+from turnfold.cli.rewriting import rewrite_file
 from turnfold.compactor import compact_sync
 from turnfold.containers import Log, read_log
 from turnfold.containers.bodies import BODIES
@@ -99,34 +99,12 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
     The file appears under its name when all are written. A transcript that fails leaves a blank line where it stood in
     JSON lines; a file in which all fail is not written.
     """
-    written = failed = False
-    items = read_file(target.file, instructions.wanted)
-    first = next(items, None)
-    layout = first.layout if isinstance(first, Document) else "json"
-    target = target.named_for(layout)
-    try:
-        with AtomicFile(target) as out:
-            for item in chain(() if first is None else (first,), items):
-                if isinstance(item, Fault):
-                    failed = True
-                    yield failed_record(item), item
-                    continue
-                if item.blank and item.layout == "jsonl":
-                    out.write(item.data + item.ending)
-                    continue
-                outcomes, body = _compact(item, target, instructions)
-                written, failed = written or body is not None, failed or body is None
-                if body is not None or (item.layout == "jsonl" and not item.is_log):
-                    out.write((body or b"") + item.ending)
-                yield from outcomes
-            if written or not failed:
-                out.write(b"")
-                out.commit()
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        fault = fault_of_os_error(target.shown, None, error)
-        yield msgspec.structs.replace(failed_record(fault), path=target.file.shown), fault
+    yield from rewrite_file(
+        target,
+        instructions.wanted,
+        lambda document, named: _compact(document, named, instructions),
+        lambda fault, path: msgspec.structs.replace(failed_record(fault), path=path),
+    )
 
 
 def failed_record(fault: Fault) -> CompactRecord:

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from turnfold._core import __version__
-from turnfold.cli import compact, count, demo, prefix, scan, split
+from turnfold.cli import compact, count, demo, prefix, repair, scan, split
 from turnfold.cli.faults import BROKEN_PIPE, INTERNAL, INTERRUPTED, UNREADABLE, UsageError, complain, printable
 from turnfold.errors import ArgumentError, TurnfoldError, UnknownEncodingError
 
 _ABOUT = "Meter and compact the transcripts of LLM agents, offline."
 _DETAILS = """\
-exit status: 0 done; 1 something was found (scan: an error; split: no cut; compact, demo: a transcript failed);
+exit status: 0 done; 1 something was found (scan: an error; split: no cut; repair, compact, demo: a transcript failed);
 2 a path could not be read, or the command line is wrong. `turnfold COMMAND --help` has the rest."""
 
 
@@ -31,6 +31,7 @@ _COMMANDS = {
     "scan": _Command(scan.SUMMARY, scan.USAGE, scan.DETAILS, scan.add, scan.run),
     "split": _Command(split.SUMMARY, split.USAGE, split.DETAILS, split.add, split.run),
     "prefix": _Command(prefix.SUMMARY, prefix.USAGE, prefix.DETAILS, prefix.add, prefix.run),
+    "repair": _Command(repair.SUMMARY, repair.USAGE, repair.DETAILS, repair.add, repair.run),
     "compact": _Command(compact.SUMMARY, compact.USAGE, compact.DETAILS, compact.add, compact.run),
     "demo": _Command(demo.SUMMARY, demo.USAGE, demo.DETAILS, demo.add, demo.run),
 }

@@ -14,6 +14,7 @@ use turnfold_core::Transcript;
 use turnfold_core::findings::scan;
 use turnfold_core::groups::groups;
 use turnfold_core::pairs::{ScanOptions, pair};
+use turnfold_core::repair::{RepairOptions, Repaired, Unanswered, repair};
 use turnfold_core::splits::{Keep, find_split, splits};
 use turnfold_tokens::Encoding;
 
@@ -139,4 +140,94 @@ fn messages_appended_one_by_one() {
         assert_eq!(chosen.index, index, "{limit}");
         assert!(t.tokens(Encoding::O200kBase, Some(chosen.index..t.len())).hi <= limit);
     }
+}
+
+fn repaired(t: &Transcript) -> Repaired {
+    let repaired = repair(t, &RepairOptions::default()).unwrap();
+    let again = repair(&repaired.transcript, &RepairOptions::default()).unwrap();
+    assert_eq!(again.repairs, [], "twice is once");
+    repaired
+}
+
+#[test]
+fn repairs_of_everything_at_once() {
+    let user = || r#"{"role":"user","content":"and?"}"#.to_owned();
+    // A result without a call, a call without a result, and a call whose result comes after the user's next word.
+    let steps = (0..MANY).flat_map(|k| {
+        [
+            result(&format!("gone{k}")),
+            call(&format!("lost{k}")),
+            user(),
+            call(&format!("c{k}")),
+            user(),
+            result(&format!("c{k}")),
+        ]
+    });
+    let t = chat(std::iter::once(user()).chain(steps));
+    let repaired = repaired(&t);
+    assert_eq!(repaired.repairs.len(), 3 * MANY);
+    assert_eq!(repaired.transcript.len(), 1 + 6 * MANY);
+    assert!(scan(&repaired.transcript, &ScanOptions::default()).ok());
+}
+
+#[test]
+fn repairs_of_results_that_all_come_at_the_end() {
+    let user = || r#"{"role":"user","content":"and?"}"#.to_owned();
+    let calls = (0..MANY).flat_map(|k| [call(&format!("c{k}")), user()]);
+    let t = chat(
+        std::iter::once(user())
+            .chain(calls)
+            .chain((0..MANY).map(|k| result(&format!("c{k}")))),
+    );
+    let repaired = repaired(&t);
+    assert_eq!(repaired.repairs.len(), MANY);
+    assert_eq!(repaired.kept.iter().filter(|kept| kept.is_some()).count(), t.len());
+    assert!(scan(&repaired.transcript, &ScanOptions::default()).ok());
+}
+
+#[test]
+fn repairs_of_one_id_for_all_calls() {
+    let call = r#"{"type":"tool_use","id":"x","name":"f","input":{}}"#;
+    let result = r#"{"type":"tool_result","tool_use_id":"x","content":"ok"}"#;
+    let list = |part: &str| vec![part; MANY].join(",");
+    let t = read(
+        "anthropic.messages",
+        format!(
+            r#"[{{"role":"user","content":"go"}},{{"role":"assistant","content":[{}]}},{{"role":"user","content":[{},{}]}}]"#,
+            list(call),
+            list(r#"{"type":"text","text":" "}"#),
+            list(result)
+        ),
+    );
+    let repaired = repaired(&t);
+    assert_eq!(
+        repaired.repairs.len(),
+        2 * (MANY - 1) + 2 * MANY,
+        "ids, blank texts, results behind them"
+    );
+    assert!(scan(&repaired.transcript, &ScanOptions::default()).ok());
+}
+
+#[test]
+fn repairs_of_a_message_of_nothing_but_calls_that_nobody_answered() {
+    let calls: Vec<String> = (0..MANY)
+        .map(|k| format!(r#"{{"type":"tool_use","id":"c{k}","name":"f","input":{{}}}}"#))
+        .collect();
+    let t = read(
+        "anthropic.messages",
+        format!(
+            r#"[{{"role":"user","content":"go"}},{{"role":"assistant","content":[{}]}},{{"role":"user","content":"well?"}}]"#,
+            calls.join(",")
+        ),
+    );
+    let made_up = repaired(&t);
+    assert_eq!(made_up.repairs.len(), MANY);
+    assert_eq!(made_up.transcript.message(2).unwrap().blocks().len(), MANY + 1);
+    let options = RepairOptions {
+        unanswered: Unanswered::Drop,
+        ..RepairOptions::default()
+    };
+    let dropped = repair(&t, &options).unwrap();
+    assert_eq!(dropped.transcript.len(), 2);
+    assert_eq!(dropped.kept, [Some(0), Some(2)]);
 }

@@ -11,6 +11,9 @@ use crate::rules::{Demand, Rules};
 use crate::splice::{Part, SpliceError, assemble};
 use crate::transcript::{BlockView, MessageView, Role, Transcript};
 
+/// The code under which messages go as empty, and under which they are filled.
+const EMPTY: &str = "empty_content";
+
 /// Where a message came from. Its name stays while its index changes.
 #[derive(Clone, Debug)]
 struct Row {
@@ -332,14 +335,18 @@ impl<'a> Work<'a> {
         slot.row.blocks = Some(Vec::new());
         slot.gone = false;
         let text = "Nothing was left of the message, but its place must not be empty: a text fills it.".to_owned();
-        self.note_message("empty_content", Action::Fill, index, Some(slot.row.name), text);
+        self.note_message(EMPTY, Action::Fill, index, Some(slot.row.name), text);
     }
 
     pub(super) fn finish(self) -> Repaired {
         let places: HashMap<usize, usize> = self.rows.iter().enumerate().map(|(k, row)| (row.name, k)).collect();
+        // An empty message that a text fills did not go.
+        let stays: HashSet<usize> = self.rows.iter().filter_map(|row| row.input).collect();
+        let filled = |done: &Done| done.code == EMPTY && done.action == Action::Drop && stays.contains(&done.message);
         let mut repairs: Vec<Repair> = self
             .done
             .into_iter()
+            .filter(|done| !filled(done))
             .map(|done| Repair {
                 code: done.code,
                 action: done.action,
