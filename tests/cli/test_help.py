@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-COMMANDS = ["count", "scan", "split", "prefix", "compact", "demo"]
+COMMANDS = ["count", "scan", "split", "prefix", "repair", "compact", "demo"]
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

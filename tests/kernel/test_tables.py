@@ -154,3 +154,16 @@ def test_digests(case: dict[str, Any]) -> None:
     transcript = Transcript.from_messages(case["messages"], format=case["format"])
     assert [msgspec.structs.asdict(digest) for digest in transcript.digests()] == case["expect"]
     assert transcript.digests(0, 0) == transcript.digests(len(transcript)) == ()
+
+
+@each("repair", "cases")
+def test_repair(case: dict[str, Any]) -> None:
+    given = dict(case["options"])
+    unanswered = given.pop("unanswered", "synthesize")
+    options = turnfold.RepairOptions(msgspec.convert(given, turnfold.ScanOptions), unanswered)
+    transcript = Transcript.from_json(case["messages"].encode(), format=case["format"])
+    repaired, repairs = turnfold.repair(transcript, options)
+    assert repaired.to_json().decode() == case["expect"]
+    done = [[r.code, r.action, r.message, r.message_after, r.block, r.call_id] for r in repairs]
+    assert done == case["repairs"]
+    assert turnfold.repair(repaired, options) == (repaired, ())

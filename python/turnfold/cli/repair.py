@@ -98,7 +98,7 @@ def run(options: argparse.Namespace) -> int:
             return [(_of_log(named, transcript, target, given), None) for named, transcript in found], document.data
         ((_, transcript),) = found
         mended, repairs = repair(transcript, given)
-        record = _record(document, transcript, target, repairs, mended, given)
+        record = _record(document, transcript, target, repairs, output=mended, given=given)
         return [(record, None)], mended.to_json() if repairs else document.data
 
     for target in targets:
@@ -113,6 +113,7 @@ def _record(
     transcript: Transcript,
     target: Target,
     repairs: tuple[Repair, ...],
+    *,
     output: Transcript,
     given: RepairOptions,
 ) -> RepairRecord:
@@ -133,7 +134,7 @@ def _record(
 def _of_log(document: Document, transcript: Transcript, target: Target, given: RepairOptions) -> RepairRecord:
     """Return the record of a transcript that stays in its log as it was."""
     _, repairs = repair(transcript, given)
-    record = _record(document, transcript, target, repairs, transcript, given)
+    record = _record(document, transcript, target, repairs, output=transcript, given=given)
     if not repairs:
         return record
     text = "a log is not written with repairs"

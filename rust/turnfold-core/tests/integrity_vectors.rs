@@ -1,4 +1,4 @@
-//! The tables `tests/vectors/scan.json`, `splits.json`, `layout.json` and `repair.json`, which pytest reads as well.
+//! The tables `tests/vectors/scan.json`, `splits.json` and `layout.json`, which pytest reads as well.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,7 +16,6 @@ use turnfold_core::Transcript;
 use turnfold_core::findings::{CHECKS, Finding, Severity, scan};
 use turnfold_core::layout::layout;
 use turnfold_core::pairs::{BlockRef, Pair, ScanOptions};
-use turnfold_core::repair::{RepairOptions, Unanswered, repair};
 use turnfold_core::splits::{Blocker, Keep, find_split_by, splits};
 
 fn table(name: &str) -> Vec<Value> {
@@ -232,31 +231,5 @@ fn parts_are_where_the_table_says() {
         let lasting: Vec<Value> = found.lasting.iter().map(ends).collect();
         let expected = case["lasting"].as_array().cloned().unwrap_or_default();
         assert_eq!(lasting, expected, "{name}");
-    }
-}
-
-#[test]
-fn repairs_are_those_of_the_table() {
-    for case in table("repair.json") {
-        let name = &case["name"];
-        let body = case["messages"].as_str().unwrap().as_bytes().to_vec();
-        let transcript = Transcript::from_json(Arc::new(body), case["format"].as_str()).unwrap();
-        let way = case["options"]["unanswered"].as_str().unwrap_or("synthesize");
-        let options = RepairOptions {
-            scan: options(&case),
-            unanswered: Unanswered::by_name(way).unwrap(),
-        };
-        let repaired = repair(&transcript, &options).unwrap();
-        assert_eq!(
-            String::from_utf8(repaired.transcript.to_json()).unwrap(),
-            case["expect"].as_str().unwrap(),
-            "{name}"
-        );
-        let done: Vec<Value> = repaired
-            .repairs
-            .iter()
-            .map(|r| json!([r.code, r.action.as_str(), r.message, r.message_after, r.block, r.call_id]))
-            .collect();
-        assert_eq!(json!(done), case["repairs"], "{name}");
     }
 }

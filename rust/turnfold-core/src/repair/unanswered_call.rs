@@ -60,18 +60,20 @@ fn needed_by_others(work: &mut Work<'_>, abandoned: &[BlockRef]) -> HashSet<Bloc
     }
     let thinking = work.options.scan.thinking(&work.transcript);
     let open = groups::guarded_loop(&work.transcript, work.rules(), thinking);
+    // Of each message: how many calls it has, and whether it reasons.
+    let mut seen: HashMap<usize, (usize, bool)> = HashMap::new();
     let mut needed = HashSet::new();
     for &call in abandoned {
         let (Some(block), Some(message)) = (work.block(call), work.transcript.message(call.message)) else {
             continue;
         };
-        let calls = message
-            .blocks()
-            .filter(|other| other.kind() == BlockKind::ToolCall)
-            .count();
+        let &mut (calls, reasons) = seen.entry(call.message).or_insert_with(|| {
+            let calls = message.blocks().filter(|other| other.kind() == BlockKind::ToolCall);
+            let reasons = message.blocks().any(|other| other.kind() == BlockKind::Reasoning);
+            (calls.count(), reasons)
+        });
         let others_stay = lost.get(&call.message).is_some_and(|&lost| lost < calls);
         let in_loop = open.as_ref().is_some_and(|open| open.contains(&call.message));
-        let reasons = message.blocks().any(|other| other.kind() == BlockKind::Reasoning);
         if (block.row.seal.is_some() && others_stay) || (in_loop && reasons) {
             needed.insert(call);
         }

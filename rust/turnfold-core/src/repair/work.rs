@@ -299,7 +299,8 @@ impl<'a> Work<'a> {
     fn fill(&mut self, slots: &mut [Slot]) {
         let rules = self.rules();
         let user_first = self.minds("first_not_user", rules.first_is_user);
-        let turns = self.options.scan.strict_alternation && self.minds("repeated_role", rules.roles_alternate);
+        let asked = self.options.scan.strict_alternation || rules.always_alternate;
+        let turns = asked && self.minds("repeated_role", rules.roles_alternate);
         let mut before = None;
         let mut start = 0;
         while start < slots.len() {
