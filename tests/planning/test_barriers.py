@@ -108,6 +108,15 @@ def test_a_call_beside_the_barrier_keeps_its_result() -> None:
     assert recognise(result.transcript.blocks(2)[0].text) is not None
 
 
+def test_a_failed_compaction_of_the_provider_folds_nothing() -> None:
+    nothing: Message = {
+        "role": "assistant",
+        "content": [{"type": "compaction", "content": None}, {"type": "text", "text": "Go on."}],
+    }
+    result = finished(compact_sync(anthropic([*turns(0, 2), nothing, *turns(2, 4), said("user", "?")]), ON_REQUEST))
+    assert not any(isinstance(tile, DropRange) for tile in result.plan.tiles)
+
+
 def test_a_plan_with_all_kinds_of_tiles_is_data() -> None:
     found = plan(anthropic([*turns(0, 2), barrier(), *turns(2, 6), said("user", "Now?")]), ON_REQUEST)
     assert isinstance(found, CompactionPlan)
