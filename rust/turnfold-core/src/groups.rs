@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::pairs::{BlockRef, PairTable};
 use crate::rules::Rules;
-use crate::transcript::{Binding, BlockKind, MessageView, Role, Transcript};
+use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Role, Transcript};
 
 /// Whether the message opens a turn: the user speaks, and not only in tool results.
 pub fn opens_turn(message: &MessageView<'_>) -> bool {
@@ -92,8 +92,7 @@ pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
         let mut edges = message.blocks();
         let first = edges.next();
         let last = edges.last().or(first);
-        let unknown =
-            |block: Option<crate::transcript::BlockView<'_>>| block.is_some_and(|b| b.row.binding == Binding::Both);
+        let unknown = |block: Option<BlockView<'_>>| block.is_some_and(|b| b.row.binding == Binding::Both);
         if unknown(first) && message.index > 0 {
             bonds.push(neighbours(BondKind::Unknown, message.index - 1));
         }
@@ -173,10 +172,50 @@ pub fn open_loop(transcript: &Transcript) -> Range<usize> {
     if calling { start..end } else { end..end }
 }
 
-fn calls_tools(message: &MessageView<'_>) -> bool {
-    message
-        .blocks()
-        .any(|block| block.kind() == BlockKind::ToolCall && !block.row.server_side && !block.row.whole)
+/// Whether the message calls a tool that the client runs.
+pub(crate) fn calls_tools(message: &MessageView<'_>) -> bool {
+    message.blocks().any(|block| is_client_call(&block))
+}
+
+/// A step of the current turn: a message of the model with calls, or neighbours that the provider joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// The first call.
+    pub(crate) call: BlockRef,
+    /// Whether that call carries a signature.
+    pub(crate) signed: bool,
+}
+
+/// The steps after the last message that opens a turn, in order. O(blocks of that turn).
+pub(crate) fn steps(transcript: &Transcript) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut first: Option<Step> = None;
+    for message in (0..transcript.len())
+        .rev()
+        .filter_map(|index| transcript.message(index))
+    {
+        if message.role() != Role::Assistant {
+            steps.extend(first.take());
+            if opens_turn(&message) {
+                break;
+            }
+            continue;
+        }
+        let mut calls = message.blocks().filter(is_client_call);
+        first = calls.next().map_or(first, |call| {
+            Some(Step {
+                call: BlockRef::of(&call),
+                signed: call.row.seal.is_some(),
+            })
+        });
+    }
+    steps.extend(first);
+    steps.reverse();
+    steps
+}
+
+fn is_client_call(block: &BlockView<'_>) -> bool {
+    block.kind() == BlockKind::ToolCall && !block.row.server_side && !block.row.whole
 }
 
 /// Whether the message's first block is reasoning, what the provider folded before it aside.

@@ -152,6 +152,16 @@ pub struct ScanOptions {
 }
 
 impl ScanOptions {
+    /// Whether the receiver of `transcript` checks signatures.
+    pub fn signatures(&self, transcript: &Transcript) -> bool {
+        let by_name = || {
+            transcript
+                .model()
+                .is_some_and(|model| transcript.format().checks_signatures(&model))
+        };
+        self.signatures.unwrap_or_else(by_name)
+    }
+
     /// Whether thinking is on for `transcript`.
     pub fn thinking(&self, transcript: &Transcript) -> bool {
         self.thinking.unwrap_or(transcript.head().thinking)

@@ -116,13 +116,20 @@ fn head_part(before: &Transcript, after: &Transcript, section: Section, shared: 
     Some(Difference {
         section,
         message: None,
-        path: path_at(
-            before.format().section_field(section).to_owned(),
-            old_bytes,
-            new_bytes,
-            at,
-        ),
+        path: path_at(section_path(before, section), old_bytes, new_bytes, at),
     })
+}
+
+/// Where a section stands in the body.
+fn section_path(transcript: &Transcript, section: Section) -> String {
+    let head = transcript.head();
+    let path = match section {
+        Section::Tools => head.tools_path,
+        Section::System => head.system_path,
+        Section::Messages => "",
+    };
+    let usual = transcript.format().section_field(section);
+    if path.is_empty() { usual } else { path }.to_owned()
 }
 
 fn messages(before: &Transcript, after: &Transcript, shared: &mut Shared) -> Option<Difference> {

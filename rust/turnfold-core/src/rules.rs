@@ -89,6 +89,15 @@ pub struct CallIdDemand {
     pub demand: Demand,
 }
 
+/// Which roles a message may have. Those of instructions are other rules' business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoleDemand {
+    /// The roles, as the format spells them.
+    pub known: &'static [&'static str],
+    /// The demand.
+    pub demand: Demand,
+}
+
 /// A message of the model that asks it to go on with its own words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PrefillDemand {
@@ -105,6 +114,17 @@ pub struct RefusedStep {
     pub before: Role,
     /// The role that the next message may not have.
     pub role: Role,
+    /// The demand.
+    pub demand: Demand,
+}
+
+/// How long a reply may be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputDemand {
+    /// Fewest tokens.
+    pub least: u64,
+    /// Most tokens.
+    pub most: u64,
     /// The demand.
     pub demand: Demand,
 }
@@ -181,6 +201,22 @@ pub struct Rules {
     pub loop_starts_with_reasoning: Option<Demand>,
     /// The list of calls, where present, is not empty.
     pub call_list_not_empty: Option<Demand>,
+    /// The message after one with calls has as many results as that has calls.
+    pub result_per_call_count: Option<Demand>,
+    /// A message with calls stands directly after one of the user.
+    pub call_after_user: Option<Demand>,
+    /// Calls and results of one batch are not mixed.
+    pub calls_together: Option<Demand>,
+    /// Roles are some of a list.
+    pub roles: Option<RoleDemand>,
+    /// In the current turn the first call of each of the model's messages carries its signature.
+    pub first_call_signed: Option<Demand>,
+    /// Calls and results name their tool.
+    pub name_needed: Option<Demand>,
+    /// A result repeats the id of its call, where that has one.
+    pub result_repeats_id: Option<Demand>,
+    /// The reply's length is capped within a range.
+    pub output_tokens: Option<OutputDemand>,
 }
 
 impl Rules {
@@ -226,6 +262,14 @@ impl Rules {
             not_only_reasoning: None,
             loop_starts_with_reasoning: None,
             call_list_not_empty: None,
+            result_per_call_count: None,
+            call_after_user: None,
+            calls_together: None,
+            roles: None,
+            first_call_signed: None,
+            name_needed: None,
+            result_repeats_id: None,
+            output_tokens: None,
         }
     };
 }

@@ -304,6 +304,14 @@ pub struct Head {
     pub system: Option<Span>,
     /// The `tools` value.
     pub tools: Option<Span>,
+    /// JSON path of `system`, where it is not the one that the format names.
+    pub system_path: &'static str,
+    /// JSON path of `tools`, where it is not the one that the format names.
+    pub tools_path: &'static str,
+    /// The cap on the length of the reply, where the format's rules ask for it.
+    pub output_limit: Option<Setting>,
+    /// The name of earlier content that only the server holds, where a field beside the messages has one.
+    pub remote: Option<Span>,
     /// The value that asks for a reply by a schema (`response_format`, `output_config`), which providers count.
     pub schema: Option<Span>,
     /// Whether the request turns the model's thinking on.
@@ -316,6 +324,15 @@ pub struct Head {
     pub system_texts: Vec<TextSpan>,
     /// Counts made so far, by encoding.
     pub counts: HeadMemo,
+}
+
+/// A value outside the messages, with its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The value.
+    pub span: Span,
+    /// JSON path of it in the body.
+    pub path: &'static str,
 }
 
 /// A request, read. Immutable; cheap to clone; safe to share between threads.

@@ -31,6 +31,7 @@ fn format_of(case: &Value) -> Option<&'static str> {
     match case["format"].as_str() {
         Some("openai-chat") => Some("openai.chat"),
         Some("anthropic") => Some("anthropic.messages"),
+        Some("gemini") => Some("gemini.contents"),
         _ => None,
     }
 }

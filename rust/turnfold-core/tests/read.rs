@@ -84,6 +84,7 @@ fn block(view: BlockView<'_>, list: &str) -> Map<String, Value> {
         ("binding", binding),
         ("type_name", json!(type_name)),
         ("by_name", flag(view.row.by_name)),
+        ("non_blocking", flag(view.row.non_blocking)),
         ("server_side", flag(view.row.server_side)),
         ("blank", flag(view.row.blank)),
         ("is_error", flag(view.row.is_error)),

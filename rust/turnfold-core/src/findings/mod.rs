@@ -10,6 +10,7 @@ use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
 
 pub mod blank_text;
 pub mod call_id_form;
+pub mod call_out_of_turn;
 pub mod call_without_id;
 pub mod duplicate_call_id;
 pub mod duplicate_result;
@@ -17,14 +18,20 @@ pub mod early_prefill;
 pub mod empty_call_list;
 pub mod empty_content;
 pub mod first_not_user;
+pub mod interleaved_calls;
 pub mod late_system;
 pub mod leading_system;
 pub mod misplaced_result;
+pub mod missing_name;
 pub mod missing_reasoning;
+pub mod missing_signature;
 pub mod no_messages;
+pub mod omitted_call_id;
 pub mod only_reasoning;
 pub mod orphan_result;
+pub mod output_limit;
 pub mod repeated_role;
+pub mod result_count;
 pub mod result_not_first;
 pub mod result_without_id;
 pub mod several_system;
@@ -34,6 +41,7 @@ pub mod trailing_assistant;
 pub mod trailing_space;
 pub mod unanswered_call;
 pub mod unexpected_role;
+pub mod unknown_role;
 
 /// How sure it is that a provider refuses the transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,9 +157,10 @@ pub struct Check {
 }
 
 /// Every check, by code.
-pub static CHECKS: [Check; 26] = [
+pub static CHECKS: [Check; 34] = [
     blank_text::CHECK,
     call_id_form::CHECK,
+    call_out_of_turn::CHECK,
     call_without_id::CHECK,
     duplicate_call_id::CHECK,
     duplicate_result::CHECK,
@@ -159,14 +168,20 @@ pub static CHECKS: [Check; 26] = [
     empty_call_list::CHECK,
     empty_content::CHECK,
     first_not_user::CHECK,
+    interleaved_calls::CHECK,
     late_system::CHECK,
     leading_system::CHECK,
     misplaced_result::CHECK,
+    missing_name::CHECK,
     missing_reasoning::CHECK,
+    missing_signature::CHECK,
     no_messages::CHECK,
+    omitted_call_id::CHECK,
     only_reasoning::CHECK,
     orphan_result::CHECK,
+    output_limit::CHECK,
     repeated_role::CHECK,
+    result_count::CHECK,
     result_not_first::CHECK,
     result_without_id::CHECK,
     several_system::CHECK,
@@ -176,6 +191,7 @@ pub static CHECKS: [Check; 26] = [
     trailing_space::CHECK,
     unanswered_call::CHECK,
     unexpected_role::CHECK,
+    unknown_role::CHECK,
 ];
 
 /// Checks `transcript` against every demand of its format. O(blocks), plus the sort of the findings.
@@ -261,6 +277,10 @@ impl<'a> Scene<'a> {
 
     fn report_whole(&mut self, demand: Demand, what: &str) {
         self.push(demand, None, None, None, self.transcript.list_field().to_owned(), what);
+    }
+
+    fn report_head(&mut self, demand: Demand, path: &str, what: &str) {
+        self.push(demand, None, None, None, path.to_owned(), what);
     }
 
     fn report_message(&mut self, demand: Demand, message: usize, what: &str) {

@@ -64,8 +64,7 @@ impl Mark {
 }
 
 /// Fields that hold the conversation in formats that this version does not read.
-const OTHER_BODIES: [(&str, &str); 6] = [
-    ("contents", "Gemini generateContent"),
+const OTHER_BODIES: [(&str, &str); 5] = [
     ("conversations", "ShareGPT"),
     ("conversation", "a conversation export"),
     ("steps", "an agent trajectory"),
@@ -186,7 +185,7 @@ pub fn detect(
         }
     }
     if best.as_ref().is_none_or(|(_, mark)| mark.strength < Strength::Proof)
-        && let Some(error) = foreign(messages)
+        && let Some(error) = foreign(messages, formats)
     {
         return Err(error);
     }
@@ -219,7 +218,7 @@ pub fn detect(
 }
 
 /// A message that belongs to a format which is not read here.
-fn foreign(messages: Value<'_>) -> Option<ReadError> {
+fn foreign(messages: Value<'_>, formats: &[&'static dyn WireFormat]) -> Option<ReadError> {
     let unknown = |at: Value<'_>, path: String, text: String| {
         Some(ReadError {
             code: ReadErrorCode::UnknownFormat,
@@ -237,7 +236,12 @@ fn foreign(messages: Value<'_>) -> Option<ReadError> {
             match &*key.key() {
                 b"role" => role = true,
                 b"content" => content = Some(value),
-                b"parts" => other = Some((value, "parts", "Gemini")),
+                b"parts" if value.items().any(|part| part.get("type").is_some()) => {
+                    other = Some((value, "parts", "the AI SDK's UI messages"));
+                }
+                b"parts" if formats.iter().all(|format| format.list_field() != "contents") => {
+                    other = Some((value, "parts", "Gemini's `contents` under another name"));
+                }
                 b"from" => other = Some((value, "from", "ShareGPT")),
                 _ => {}
             }

@@ -12,6 +12,7 @@ use crate::transcript::{
 pub mod anthropic_messages;
 pub mod bedrock_converse;
 mod detect;
+pub mod gemini_contents;
 pub mod mistral_chat;
 pub mod openai_chat;
 pub mod openai_responses;
@@ -19,12 +20,13 @@ pub mod openai_responses;
 pub use detect::{Conversation, Mark, Strength, conversation, detect};
 
 /// Every wire format, in the order in which detection asks them.
-pub const ALL: [&dyn WireFormat; 5] = [
+pub const ALL: [&dyn WireFormat; 6] = [
     &openai_chat::OpenAiChat,
     &anthropic_messages::AnthropicMessages,
     &openai_responses::OpenAiResponses,
     &bedrock_converse::BedrockConverse,
     &mistral_chat::MistralChat,
+    &gemini_contents::GeminiContents,
 ];
 
 /// The format with this public name or one of its aliases; letter case, `-` and `_` for `.` make no difference.
@@ -203,6 +205,12 @@ pub trait WireFormat: Sync + fmt::Debug {
     /// in the next message.
     fn user_message(&self, blocks: &[Vec<u8>]) -> Vec<u8> {
         blocks_message("role", "user", "content", blocks)
+    }
+
+    /// Whether a model of this name checks that the calls of the current turn carry their signatures.
+    fn checks_signatures(&self, model: &str) -> bool {
+        let _ = model;
+        false
     }
 }
 

@@ -16,6 +16,7 @@ use crate::transcript::{Block, Message, Transcript};
 
 pub mod anthropic_messages;
 pub mod bedrock_converse;
+pub mod gemini_contents;
 pub mod mistral_chat;
 pub mod openai_chat;
 pub mod openai_responses;
