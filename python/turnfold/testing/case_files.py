@@ -9,7 +9,11 @@ import msgspec
 Layer = Literal["meter", "pairs", "split", "prefix", "summarize", "adapters", "store", "batch"]
 Format = Literal["text", "openai-chat", "openai-responses", "anthropic", "gemini"]
 
-WIRE_FORMATS: Mapping[str, str] = {"openai-chat": "openai.chat", "anthropic": "anthropic.messages", "gemini": "gemini.contents"}
+WIRE_FORMATS: Mapping[str, str] = {
+    "openai-chat": "openai.chat",
+    "anthropic": "anthropic.messages",
+    "gemini": "gemini.contents",
+}
 """The formats of the cases that this version reads, and its own names for them."""
 
 Shape = TypeVar("Shape")
