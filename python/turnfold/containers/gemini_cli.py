@@ -192,14 +192,14 @@ def _project(chat: ChatView, element: _Element, answered: set[str]) -> None:
     known = {text_of(call, "id") for call in calls}
     own = [object_of(part, "functionCall") for part in parts if object_of(part, "functionCall")]
     calls += [call for call in own if text_of(call, "id") not in known or text_of(call, "id") is None]
-    content = _content(parts)
+    content = chat_content(parts)
     for k in results:
         result = object_of(parts[k], "functionResponse")
         if text_of(result, "id") not in answered:
             field = "content" if "content" in value else "parts"
             path = (*element.path, field, k, "functionResponse", "response", "output")
             is_text = text_of(result, "response", "output") is not None
-            chat.result(text_of(result, "id"), _response(result), record, (record, path) if is_text else None)
+            chat.result(text_of(result, "id"), response_text(result), record, (record, path) if is_text else None)
     if calls:
         thoughts = "\n".join(_thought(thought) for thought in list_of(value, "thoughts")) or None
         asked = [(text_of(call, "id"), text_of(call, "name") or "", call.get("args", {})) for call in calls]
@@ -221,8 +221,10 @@ def _result(chat: ChatView, element: _Element, number: int, call_id: str) -> Non
     if text is not None:
         chat.result(call_id, text, element.record.index, place)
         return
-    content = [_response(object_of(part, "functionResponse")) for part in parts if object_of(part, "functionResponse")]
-    rest = _content([part for part in parts if not object_of(part, "functionResponse")])
+    content = [
+        response_text(object_of(part, "functionResponse")) for part in parts if object_of(part, "functionResponse")
+    ]
+    rest = chat_content([part for part in parts if not object_of(part, "functionResponse")])
     if not rest:
         chat.result(call_id, "\n".join(content), element.record.index)
         return
@@ -231,12 +233,13 @@ def _result(chat: ChatView, element: _Element, number: int, call_id: str) -> Non
     chat.result(call_id, [*outputs, *media], element.record.index)
 
 
-def _response(result: Mapping[str, object]) -> str:
+def response_text(result: Mapping[str, object]) -> str:
+    """Return what a `functionResponse` says: its output where that is a text, else all of it as JSON."""
     output = text_of(result, "response", "output")
     return encode(result.get("response")).decode() if output is None else output
 
 
-def _content(parts: Sequence[object]) -> str | list[object]:
+def chat_content(parts: Sequence[object]) -> str | list[object]:
     """Spell parts as `openai.chat` does: a string where all is text."""
     found: list[object] = []
     for part in parts:

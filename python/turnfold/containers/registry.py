@@ -11,7 +11,9 @@ from turnfold.containers.claude_code import CLAUDE_CODE
 from turnfold.containers.cline import CLINE
 from turnfold.containers.codex import CODEX
 from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
+from turnfold.containers.copilot_cli import COPILOT_CLI
 from turnfold.containers.document import Document
+from turnfold.containers.droid import DROID
 from turnfold.containers.gemini_cli import GEMINI_CLI
 from turnfold.containers.gemini_wire import GEMINI_WIRE
 from turnfold.containers.google_adk import GOOGLE_ADK
@@ -39,6 +41,7 @@ from turnfold.containers.patient_agent_bench import PATIENT_AGENT_BENCH
 from turnfold.containers.pi import PI
 from turnfold.containers.protocol import Container, Mark, Strength
 from turnfold.containers.provider_response import PROVIDER_RESPONSE
+from turnfold.containers.qwen_code import QWEN_CODE
 from turnfold.containers.sharegpt import SHAREGPT
 from turnfold.containers.swe_agent import SWE_AGENT
 from turnfold.containers.tau2 import TAU2
@@ -60,6 +63,8 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     CLINE,
     CODEX,
     COPILOT_CHATREPLAY,
+    COPILOT_CLI,
+    DROID,
     GEMINI_CLI,
     GEMINI_WIRE,
     GOOGLE_ADK,
@@ -86,6 +91,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     PATIENT_AGENT_BENCH,
     PI,
     PROVIDER_RESPONSE,
+    QWEN_CODE,
     SHAREGPT,
     SWE_AGENT,
     TAU2,

@@ -100,6 +100,11 @@ class ChatView:
         message = {"role": "tool", "tool_call_id": call_id, "content": text, **fields}
         self._add(message, record, (place,))
 
+    def also_from(self, record: int) -> None:
+        """Say that the last message was read from this record too."""
+        last = self.messages[-1]
+        self.messages[-1] = ViewMessage(last.json, (*last.origins, record), last.results)
+
     def _add(
         self, message: Mapping[str, object], record: int | Sequence[int], results: tuple[Place | None, ...] = ()
     ) -> None:
