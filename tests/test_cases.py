@@ -16,7 +16,7 @@ SHARED = Path(__file__).parents[2] / "shared/cases"
 COVERED = {
     ("meter", "text"),
     *((layer, wire) for layer in ("meter", "prefix") for wire in ("openai-chat", "anthropic")),
-    *((layer, wire) for layer in ("pairs", "split", "adapters") for wire in ("openai-chat", "anthropic")),
+    *((layer, wire) for layer in ("pairs", "split", "adapters") for wire in ("openai-chat", "anthropic", "gemini")),
 }
 
 

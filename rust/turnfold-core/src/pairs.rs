@@ -16,6 +16,10 @@ use crate::findings::Severity;
 use crate::rules::ResultPlace;
 use crate::transcript::{BlockKind, BlockView, MessageView, Role, Transcript};
 
+mod calls;
+
+use calls::{Call, Calls, IdState, NONE};
+
 /// A block, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockRef {
@@ -179,127 +183,6 @@ enum Key<'a> {
     Server,
     /// A call without an id or a name, in a family where place alone says what answers it.
     Place(u8),
-}
-
-const NONE: u32 = u32::MAX;
-
-struct Call {
-    at: BlockRef,
-    server_side: bool,
-    answered: bool,
-    /// Its latest result is one that others may follow.
-    goes_on: bool,
-    /// How many calls of its name stand before it.
-    number: u32,
-}
-
-/// A call's place in the list of one id or name.
-struct Link {
-    call: u32,
-    /// The call that comes next in the same message.
-    next: u32,
-    /// The first call of the nearest earlier message.
-    below: u32,
-}
-
-/// All calls, with the lists that they are in.
-#[derive(Default)]
-struct Calls {
-    rows: Vec<Call>,
-    links: Vec<Link>,
-}
-
-impl Calls {
-    /// Adds a call that is in no list.
-    fn push(&mut self, at: BlockRef, server_side: bool, number: u32) -> u32 {
-        self.rows.push(Call {
-            at,
-            server_side,
-            answered: false,
-            goes_on: false,
-            number,
-        });
-        self.rows.len() as u32 - 1
-    }
-}
-
-/// The calls of one id or name: a stack of messages, each a queue of calls, threaded through the links.
-struct IdState {
-    head: u32,
-    tail: u32,
-    /// First message of those that the tail's queue is for.
-    group: usize,
-    last_call: u32,
-    calls: u32,
-    results: u32,
-    /// Whether the id stands among the duplicate results already.
-    told: bool,
-}
-
-impl Default for IdState {
-    fn default() -> Self {
-        Self {
-            head: NONE,
-            tail: NONE,
-            group: 0,
-            last_call: NONE,
-            calls: 0,
-            results: 0,
-            told: false,
-        }
-    }
-}
-
-impl IdState {
-    /// Adds a call of the messages that start at `group` and share one queue.
-    fn push(&mut self, all: &mut Calls, call: u32, group: usize) {
-        let new = all.links.len() as u32;
-        let same_queue = self.head != NONE && self.group == group;
-        let below = if same_queue { NONE } else { self.head };
-        all.links.push(Link {
-            call,
-            next: NONE,
-            below,
-        });
-        if same_queue {
-            if let Some(tail) = all.links.get_mut(self.tail as usize) {
-                tail.next = new;
-            }
-        } else {
-            self.head = new;
-        }
-        self.tail = new;
-        self.group = group;
-        self.last_call = call;
-        self.calls += 1;
-    }
-
-    /// The open call whose turn it is. Drops those before it, which were answered through another list.
-    fn first_open(&mut self, all: &mut Calls) -> Option<u32> {
-        while let Some(link) = all.links.get(self.head as usize) {
-            let open = all.rows.get(link.call as usize).is_some_and(|call| !call.answered);
-            if open {
-                return Some(link.call);
-            }
-            self.drop_head(all);
-        }
-        None
-    }
-
-    fn drop_head(&mut self, all: &mut Calls) {
-        let Some(&Link { next, below, .. }) = all.links.get(self.head as usize) else {
-            return;
-        };
-        if let Some(following) = all.links.get_mut(next as usize) {
-            following.below = below;
-            self.head = next;
-        } else {
-            self.head = below;
-            self.tail = below;
-            // The queue below takes no more calls: its messages are past.
-            self.group = usize::MAX;
-        }
-    }
 }
 
 /// Where the pass stands between a message with calls and its results.
