@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.aider import AIDER
+from turnfold.containers.antigravity import ANTIGRAVITY
 from turnfold.containers.atif import ATIF
 from turnfold.containers.bodies import BODIES
 from turnfold.containers.claude_code import CLAUDE_CODE
@@ -17,12 +18,14 @@ from turnfold.containers.droid import DROID
 from turnfold.containers.gemini_cli import GEMINI_CLI
 from turnfold.containers.gemini_wire import GEMINI_WIRE
 from turnfold.containers.google_adk import GOOGLE_ADK
+from turnfold.containers.grok_build import GROK_BUILD
 from turnfold.containers.hermes import HERMES
 from turnfold.containers.http_cassette import HTTP_CASSETTE
 from turnfold.containers.http_exchanges import HTTP_EXCHANGES
 from turnfold.containers.inspect import INSPECT
 from turnfold.containers.intercode import INTERCODE
 from turnfold.containers.kimi import KIMI
+from turnfold.containers.kiro import KIRO
 from turnfold.containers.langfuse import LANGFUSE
 from turnfold.containers.langgraph import LANGGRAPH
 from turnfold.containers.letta import LETTA
@@ -39,9 +42,11 @@ from turnfold.containers.openhands_v1 import OPENHANDS_V1
 from turnfold.containers.opentelemetry import OPENTELEMETRY
 from turnfold.containers.patient_agent_bench import PATIENT_AGENT_BENCH
 from turnfold.containers.pi import PI
+from turnfold.containers.posit_assistant import POSIT_ASSISTANT
 from turnfold.containers.protocol import Container, Mark, Strength
 from turnfold.containers.provider_response import PROVIDER_RESPONSE
 from turnfold.containers.qwen_code import QWEN_CODE
+from turnfold.containers.qwenpaw import QWENPAW
 from turnfold.containers.sharegpt import SHAREGPT
 from turnfold.containers.swe_agent import SWE_AGENT
 from turnfold.containers.tau2 import TAU2
@@ -57,6 +62,7 @@ GROUP: Final = "turnfold.containers"
 
 BUILT_IN: Final[tuple[Container, ...]] = (
     AIDER,
+    ANTIGRAVITY,
     ATIF,
     BODIES,
     CLAUDE_CODE,
@@ -68,12 +74,14 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     GEMINI_CLI,
     GEMINI_WIRE,
     GOOGLE_ADK,
+    GROK_BUILD,
     HERMES,
     HTTP_CASSETTE,
     HTTP_EXCHANGES,
     INSPECT,
     INTERCODE,
     KIMI,
+    KIRO,
     LANGFUSE,
     LANGGRAPH,
     LETTA,
@@ -90,7 +98,9 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     OPENTELEMETRY,
     PATIENT_AGENT_BENCH,
     PI,
+    POSIT_ASSISTANT,
     PROVIDER_RESPONSE,
+    QWENPAW,
     QWEN_CODE,
     SHAREGPT,
     SWE_AGENT,
