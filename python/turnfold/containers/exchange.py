@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from turnfold.containers.document import encode, list_of, object_of, text_of
+from turnfold.containers.interactions import interaction_messages, is_interaction
 from turnfold.containers.protocol import LoggedTranscript
 from turnfold.containers.streams import assembled
 from turnfold.containers.view import ViewMessage, view
@@ -29,7 +30,12 @@ def format_of_request(uri: str) -> str | None:
 
 
 def format_of_response(response: Mapping[str, object]) -> str | None:
-    """Return the wire format of a response by its shape; None where it is no answer of a model."""
+    """Return the wire format of a response by its shape; None where it is no answer of a model.
+
+    An interaction of Gemini's, which is none of these formats, is read as `openai.chat`.
+    """
+    if is_interaction(response):
+        return "openai.chat"
     if response.get("object") == "response" or (list_of(response, "output") and "choices" not in response):
         return "openai.responses"
     if list_of(response, "choices"):
@@ -56,6 +62,8 @@ def replies(wire_format: str, response: object) -> Sequence[object]:
             return [found] if list_of(found, "parts") else []
         case "bedrock.converse":
             return [found] if (found := object_of(response, "output", "message")) else []
+        case _ if is_interaction(response):
+            return interaction_messages(response)
         case _:
             return [found] if (found := object_of(response, "choices", 0, "message")) else []
 

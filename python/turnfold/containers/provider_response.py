@@ -12,8 +12,8 @@ from turnfold.errors import InvalidLogError, NotWritableError
 class ProviderResponse:
     """What a model answered, without the request: its messages are the transcript, whose id is the response's.
 
-    Read are the response objects of OpenAI (both APIs), Anthropic, Gemini and Bedrock, and event streams of the first
-    four. Results cannot be written into a recording.
+    Read are the response objects of OpenAI (both APIs), Anthropic, Gemini (its interactions too) and Bedrock, and event
+    streams of the first four. Results cannot be written into a recording.
     """
 
     name: ClassVar[str] = "provider_response"
