@@ -32,7 +32,8 @@ def test_refused(vector: dict[str, Any]) -> None:
 
 
 def test_each_way_of_being_unreadable_has_a_vector() -> None:
-    assert {v["code"] for v in VECTORS["refused"]} == {c for c, cls in ERRORS.items() if issubclass(cls, ReadError)}
+    vectors = VECTORS["refused"] + VECTORS["logs"]
+    assert {v["code"] for v in vectors} == {c for c, cls in ERRORS.items() if issubclass(cls, ReadError)}
 
 
 @pytest.mark.parametrize("vector", VECTORS["kept"], ids=lambda vector: vector["name"])

@@ -285,6 +285,7 @@ impl SourceBytes {
 }
 
 /// Everything of a request body outside its messages.
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each asked for by name")]
 #[derive(Debug)]
 pub struct Head {
     /// The body.
