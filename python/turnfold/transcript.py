@@ -150,7 +150,7 @@ class Transcript:
 
     @property
     def format(self) -> str:
-        """The wire format: `openai.chat`, `anthropic.messages`, `bedrock.converse`, `mistral.chat`."""
+        """The wire format: one of `turnfold`'s names, such as `openai.responses`."""
         return self.kernel.format
 
     @property

@@ -11,6 +11,7 @@ Format = Literal["text", "openai-chat", "openai-responses", "anthropic", "gemini
 
 WIRE_FORMATS: Mapping[str, str] = {
     "openai-chat": "openai.chat",
+    "openai-responses": "openai.responses",
     "anthropic": "anthropic.messages",
     "gemini": "gemini.contents",
 }

@@ -24,8 +24,8 @@ Status = Literal["pass", "fail", "not covered"]
 
 _COVERED: dict[str, tuple[Callable[[CaseFile], Mismatches], frozenset[str]]] = {
     "meter": (check_meter, frozenset({"text", "openai-chat", "anthropic"})),
-    "pairs": (check_transcripts, frozenset({"openai-chat", "anthropic", "gemini"})),
-    "split": (check_transcripts, frozenset({"openai-chat", "anthropic", "gemini"})),
+    "pairs": (check_transcripts, frozenset({"openai-chat", "openai-responses", "anthropic", "gemini"})),
+    "split": (check_transcripts, frozenset({"openai-chat", "openai-responses", "anthropic", "gemini"})),
     "adapters": (check_transcripts, frozenset({"openai-chat", "anthropic", "gemini"})),
     "prefix": (check_prefix, frozenset({"openai-chat", "anthropic"})),
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use crate::pairs::{BlockRef, PairTable};
+use crate::pairs::{BlockRef, PairTable, ScanOptions};
 use crate::rules::Rules;
 use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Role, Transcript};
 
@@ -43,6 +43,8 @@ pub enum BondKind {
     Unknown,
     /// A call and what belongs to it: an inner call of a program, a call that was approved.
     Part,
+    /// What stands for an item of the server, and what may need that item: the model's next item, or a result.
+    Pointer,
 }
 
 /// Messages `first..=last` that must stay on one side of a cut. `last` is the number of messages where a message is
@@ -78,6 +80,7 @@ pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
         }
     }
     bonds.extend(parts(transcript));
+    bonds.extend(pointers(transcript, pairs));
     let neighbours = |kind, first: usize| Bond {
         kind,
         first,
@@ -85,8 +88,7 @@ pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
         call: None,
     };
     for message in transcript.messages() {
-        let mut blocks = message.blocks();
-        if blocks.len() > 0 && blocks.all(|block| block.row.binding == Binding::Next) {
+        if is_bound_to_next(&message) {
             bonds.push(neighbours(BondKind::Next, message.index));
         }
         let mut edges = message.blocks();
@@ -101,6 +103,62 @@ pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
         }
     }
     bonds
+}
+
+/// Whether the message makes sense only before what follows.
+pub(crate) fn is_bound_to_next(message: &MessageView<'_>) -> bool {
+    let mut blocks = message.blocks();
+    blocks.len() > 0 && blocks.all(|block| block.row.binding == Binding::Next)
+}
+
+/// Bonds of what stands for items of the server. It may be reasoning, which what the model made next needs, or a call,
+/// which a later result answers. O(blocks).
+fn pointers(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
+    let mut bonds = Vec::new();
+    if !transcript.has_pointer() || !transcript.remote() {
+        return bonds;
+    }
+    let bond = |first, last| Bond {
+        kind: BondKind::Pointer,
+        first,
+        last,
+        call: None,
+    };
+    let mut results = pairs.remote_results.iter().peekable();
+    let mut last: Option<usize> = None;
+    for message in transcript.messages() {
+        let before = last.filter(|&pointer| pointer + 1 == message.index);
+        if let Some(pointer) = before.filter(|_| message.role() == Role::Assistant) {
+            bonds.push(bond(pointer, message.index));
+        }
+        while results.next_if(|result| result.message <= message.index).is_some() {
+            bonds.extend(last.map(|pointer| bond(pointer, message.index)));
+        }
+        if message.blocks().any(|block| block.row.binding == Binding::Pointer) {
+            last = Some(message.index);
+        }
+    }
+    bonds
+}
+
+/// Messages of reasoning, each with the message of an item that the caller says it was produced with. O(blocks).
+pub(crate) fn reasoned(transcript: &Transcript, options: &ScanOptions) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    if options.reasoning_pairs.is_empty() || transcript.format().rules().item_keeps_reasoning.is_none() {
+        return found;
+    }
+    let pairs = options.reasoning_pairs.iter();
+    let wanted: HashMap<&str, &str> = pairs.map(|(item, own)| (item.as_str(), own.as_str())).collect();
+    let mut places: HashMap<Cow<'_, str>, usize> = HashMap::new();
+    for message in transcript.messages() {
+        let Some(id) = message.blocks().find_map(|block| block.item_id()) else {
+            continue;
+        };
+        let own = wanted.get(&*id).and_then(|own| places.get(*own));
+        found.extend(own.map(|&reasoning| (reasoning, message.index)));
+        places.insert(id, message.index);
+    }
+    found
 }
 
 /// Bonds between blocks and the calls that they name as theirs. O(blocks).

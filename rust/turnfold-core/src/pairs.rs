@@ -68,6 +68,8 @@ pub struct PairTable {
     pub pairs: Vec<Pair>,
     /// Results that answer no open call before them; those of `repeated_results` are among them.
     pub orphan_results: Vec<BlockRef>,
+    /// Results whose calls only the server can hold: there is none here, and the request goes on from what is there.
+    pub remote_results: Vec<BlockRef>,
     /// Results that answer a call which has its result already: that call, and the result that came too many.
     /// `misplaced` says that it does not stand where results of that call belong.
     pub repeated_results: Vec<Pair>,
@@ -130,6 +132,21 @@ impl PairTable {
                 true
             }
         }
+    }
+}
+
+impl PairTable {
+    /// Moves results that answer calls of the server from the orphans to `remote_results`.
+    fn sort_out_remote(&mut self, transcript: &Transcript) {
+        if self.orphan_results.is_empty() || !transcript.remote() {
+            return;
+        }
+        let repeated: HashSet<BlockRef> = self.repeated_results.iter().map(|pair| pair.result).collect();
+        let stays = |at: &BlockRef| {
+            repeated.contains(at) || block_at(transcript, *at).is_none_or(|block| block.row.call_id.is_none())
+        };
+        let (orphans, remote) = self.orphan_results.iter().partition(|&at| stays(at));
+        (self.orphan_results, self.remote_results) = (orphans, remote);
     }
 }
 
@@ -504,6 +521,7 @@ impl<'a> Pass<'a> {
     /// interim result), makes its last call pending as well.
     fn sort_unanswered(mut self, transcript: &Transcript, options: &ScanOptions) -> PairTable {
         let mut table = std::mem::take(&mut self.table);
+        table.sort_out_remote(transcript);
         let mut awaited: HashSet<BlockRef> = HashSet::new();
         if !options.closed && !options.pending_ids.is_empty() {
             let named: HashSet<&str> = options.pending_ids.iter().map(String::as_str).collect();

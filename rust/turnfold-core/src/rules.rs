@@ -217,6 +217,28 @@ pub struct Rules {
     pub result_repeats_id: Option<Demand>,
     /// The reply's length is capped within a range.
     pub output_tokens: Option<OutputDemand>,
+    /// Reasoning in a message of its own is followed by what it was produced with.
+    pub reasoning_needs_item: Option<Demand>,
+    /// An item keeps the reasoning that the caller says it was produced with.
+    pub item_keeps_reasoning: Option<Demand>,
+    /// The list that every piece of reasoning has, and the demand.
+    pub reasoning_field: Option<(&'static str, Demand)>,
+    /// With thinking on, an open tool loop keeps its reasoning, for the sake of the answer.
+    pub loop_keeps_reasoning: Option<Demand>,
+    /// There is no reasoning at all.
+    pub no_reasoning: Option<Demand>,
+    /// Sealed texts are there and whole.
+    pub seals_whole: Option<Demand>,
+    /// Where the server keeps nothing, nothing names what only it could hold.
+    pub ids_resolve: Option<Demand>,
+    /// Results name the call's id, not that of its item.
+    pub call_id_pairs: Option<Demand>,
+    /// What belongs to a call stands after it.
+    pub part_needs_call: Option<Demand>,
+    /// The kind of item that is the last, and the demand.
+    pub only_last: Option<(&'static str, Demand)>,
+    /// All that is sent as input stands in the request.
+    pub server_holds: Option<Demand>,
 }
 
 impl Rules {
@@ -270,6 +292,17 @@ impl Rules {
             name_needed: None,
             result_repeats_id: None,
             output_tokens: None,
+            reasoning_needs_item: None,
+            item_keeps_reasoning: None,
+            reasoning_field: None,
+            loop_keeps_reasoning: None,
+            no_reasoning: None,
+            seals_whole: None,
+            ids_resolve: None,
+            call_id_pairs: None,
+            part_needs_call: None,
+            only_last: None,
+            server_holds: None,
         }
     };
 }

@@ -17,7 +17,8 @@ use crate::transcript::{Binding, Role, Transcript};
 /// Why an index is no split point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocker {
-    /// `pair`, `repeated_result`, `pending_call`, `bound_to_next`, `unknown_block`, `part_of_call`, `barrier`, `open_loop` or `outside`.
+    /// `pair`, `repeated_result`, `pending_call`, `bound_to_next`, `unknown_block`, `part_of_call`, `pointer`, `own_reasoning`,
+    /// `remote_call`, `barrier`, `open_loop` or `outside`.
     pub code: &'static str,
     /// One sentence for a person.
     pub text: String,
@@ -42,6 +43,10 @@ struct Bar {
 enum Why {
     Bond(BondKind),
     Pending,
+    /// An item and the reasoning that the caller says it was produced with.
+    OwnReasoning,
+    /// A result of a call that only the server holds, and would be left without.
+    RemoteCall,
     Barrier,
     OpenLoop,
 }
@@ -165,6 +170,18 @@ impl Bar {
                     "parts {field}[{before}] from {field}[{last}], of which one has a block of an unknown kind at the edge"
                 ),
             ),
+            Why::Bond(BondKind::Pointer) => (
+                "pointer",
+                format!("parts {field}[{before}], which stands for an item of the server, from {field}[{last}]"),
+            ),
+            Why::OwnReasoning => (
+                "own_reasoning",
+                format!("parts the reasoning in {field}[{before}] from the item in {field}[{last}] that came of it"),
+            ),
+            Why::RemoteCall => (
+                "remote_call",
+                format!("gives away the result in {field}[{before}], whose {call} the server still holds"),
+            ),
             Why::Pending => (
                 "pending_call",
                 format!("gives away {call} in {field}[{before}], whose result is awaited"),
@@ -259,6 +276,18 @@ fn bars(
     }
     for &call in &pairs.pending {
         bar(Why::Pending, call.message + 1, highest, Some(call));
+    }
+    if transcript.head().continued {
+        let pointer = transcript
+            .messages()
+            .find(|message| message.blocks().any(|block| block.row.binding == Binding::Pointer));
+        let answers_server = |at: &&BlockRef| pointer.is_none_or(|pointer| at.message < pointer.index);
+        for &result in pairs.remote_results.iter().filter(answers_server) {
+            bar(Why::RemoteCall, result.message + 1, highest, Some(result));
+        }
+    }
+    for (reasoning, item) in groups::reasoned(transcript, options) {
+        bar(Why::OwnReasoning, reasoning + 1, item, None);
     }
     let mut barrier = None;
     for message in transcript.messages() {

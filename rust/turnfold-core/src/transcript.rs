@@ -119,7 +119,8 @@ pub enum Binding {
     Barrier,
     /// Nothing; but it sets state for everything after it (tools, instructions, settings), so it must not be lost.
     Sticky,
-    /// Nothing; but it stands for something that only the server holds.
+    /// It stands for something that only the server holds: what the model made next, and results without a call, may
+    /// need it.
     Pointer,
 }
 

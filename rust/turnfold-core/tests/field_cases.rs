@@ -32,6 +32,7 @@ fn format_of(case: &Value) -> Option<&'static str> {
         Some("openai-chat") => Some("openai.chat"),
         Some("anthropic") => Some("anthropic.messages"),
         Some("gemini") => Some("gemini.contents"),
+        Some("openai-responses") => Some("openai.responses"),
         _ => None,
     }
 }

@@ -9,6 +9,7 @@ use crate::rules::{Demand, PrefillDemand, Rules};
 use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
 
 pub mod blank_text;
+pub mod broken_seal;
 pub mod call_id_form;
 pub mod call_out_of_turn;
 pub mod call_without_id;
@@ -19,21 +20,30 @@ pub mod empty_call_list;
 pub mod empty_content;
 pub mod first_not_user;
 pub mod interleaved_calls;
+pub mod item_id_as_call_id;
 pub mod late_system;
 pub mod leading_system;
+pub mod loop_without_reasoning;
+pub mod loose_reasoning;
+pub mod lost_reasoning;
 pub mod misplaced_result;
+pub mod misplaced_trigger;
 pub mod missing_name;
 pub mod missing_reasoning;
 pub mod missing_signature;
 pub mod no_messages;
 pub mod omitted_call_id;
 pub mod only_reasoning;
+pub mod orphan_part;
 pub mod orphan_result;
 pub mod output_limit;
+pub mod reasoning_without_summary;
+pub mod refused_reasoning;
 pub mod repeated_role;
 pub mod result_count;
 pub mod result_not_first;
 pub mod result_without_id;
+pub mod server_held;
 pub mod several_system;
 pub mod text_after_call;
 pub mod tools_not_sent;
@@ -42,6 +52,7 @@ pub mod trailing_space;
 pub mod unanswered_call;
 pub mod unexpected_role;
 pub mod unknown_role;
+pub mod unresolvable_id;
 
 /// How sure it is that a provider refuses the transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -157,8 +168,9 @@ pub struct Check {
 }
 
 /// Every check, by code.
-pub static CHECKS: [Check; 34] = [
+pub static CHECKS: &[Check] = &[
     blank_text::CHECK,
+    broken_seal::CHECK,
     call_id_form::CHECK,
     call_out_of_turn::CHECK,
     call_without_id::CHECK,
@@ -169,21 +181,30 @@ pub static CHECKS: [Check; 34] = [
     empty_content::CHECK,
     first_not_user::CHECK,
     interleaved_calls::CHECK,
+    item_id_as_call_id::CHECK,
     late_system::CHECK,
     leading_system::CHECK,
+    loop_without_reasoning::CHECK,
+    loose_reasoning::CHECK,
+    lost_reasoning::CHECK,
     misplaced_result::CHECK,
+    misplaced_trigger::CHECK,
     missing_name::CHECK,
     missing_reasoning::CHECK,
     missing_signature::CHECK,
     no_messages::CHECK,
     omitted_call_id::CHECK,
     only_reasoning::CHECK,
+    orphan_part::CHECK,
     orphan_result::CHECK,
     output_limit::CHECK,
+    reasoning_without_summary::CHECK,
+    refused_reasoning::CHECK,
     repeated_role::CHECK,
     result_count::CHECK,
     result_not_first::CHECK,
     result_without_id::CHECK,
+    server_held::CHECK,
     several_system::CHECK,
     text_after_call::CHECK,
     tools_not_sent::CHECK,
@@ -192,6 +213,7 @@ pub static CHECKS: [Check; 34] = [
     unanswered_call::CHECK,
     unexpected_role::CHECK,
     unknown_role::CHECK,
+    unresolvable_id::CHECK,
 ];
 
 /// Checks `transcript` against every demand of its format. O(blocks), plus the sort of the findings.
@@ -206,7 +228,7 @@ pub fn scan(transcript: &Transcript, options: &ScanOptions) -> Scan {
         code: "",
         findings: Vec::new(),
     };
-    for check in &CHECKS {
+    for check in CHECKS {
         scene.code = check.code;
         scene.category = check.category;
         (check.run)(&mut scene);

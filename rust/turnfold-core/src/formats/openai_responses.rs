@@ -5,12 +5,14 @@
 //! speaks in them follows from the kind.
 
 use super::{Mark, Rows, Section, Strength, WireFormat, plain_message};
+use crate::findings::Severity;
 use crate::json::Value;
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{IdScope, ResultPlace, Rules, refused, refused_by_some, unconfirmed};
+use crate::rules::{Demand, IdScope, ResultPlace, Rules, refused, refused_by_some, unconfirmed};
 use crate::transcript::{BlockView, Head, Message, Role, TextForm, TextSpan, Transcript};
 
 mod items;
+mod results;
 
 /// The format.
 #[derive(Debug)]
@@ -133,11 +135,11 @@ impl WireFormat for OpenAiResponses {
     }
 
     fn id_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
-        items::id_path(block)
+        results::id_path(block)
     }
 
     fn result_for(&self, call: &BlockView<'_>, text: &str) -> Vec<u8> {
-        items::result_for(call, text)
+        results::result_for(call, text)
     }
 }
 
@@ -185,5 +187,44 @@ pub static RULES: Rules = Rules {
     call_needs_id: refused("OR-10", "Missing required parameter: 'input[..].call_id'"),
     // Newer types allow null.
     result_needs_id: refused_by_some("OR-10", "Missing required parameter: 'input[..].call_id'"),
+    reasoning_needs_item: Some(refused(
+        "OR-4",
+        "Item 'rs_..' of type 'reasoning' was provided without its required following item",
+    )),
+    item_keeps_reasoning: Some(refused(
+        "OR-5",
+        "Item was provided without its required 'reasoning' item",
+    )),
+    reasoning_field: Some((
+        "summary",
+        refused("OR-6", "Missing required parameter: 'input[..].summary'"),
+    )),
+    ids_resolve: Some(refused(
+        "OR-7",
+        "Item with id 'rs_..' not found. Items are not persisted when `store` is set to false",
+    )),
+    seals_whole: Some(refused("OR-8", "The encrypted content could not be verified")),
+    only_last: Some((
+        "compaction_trigger",
+        refused("OR-8", "compaction_trigger must be the final input item"),
+    )),
+    call_id_pairs: Some(refused(
+        "OR-10",
+        "No tool call found for function call output with call_id",
+    )),
+    server_holds: Some(unconfirmed(
+        "OR-11",
+        "all that the server holds is input still, whatever is cut here",
+    )),
+    no_reasoning: Some(Demand {
+        rule: "OR-12",
+        severity: Severity::Off,
+        answer: "reasoning input items are not supported",
+    }),
+    loop_keeps_reasoning: Some(unconfirmed("OR-13", "a weaker next step, nothing worse")),
+    part_needs_call: Some(unconfirmed(
+        "OR-3",
+        "neither the program nor the request for approval that it belongs to was found",
+    )),
     ..Rules::NONE
 };

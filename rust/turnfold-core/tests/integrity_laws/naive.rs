@@ -10,17 +10,28 @@ use turnfold_core::{BlockKind, BlockView, MessageView, Role, Transcript};
 pub(crate) struct Table {
     pub(crate) pairs: Vec<Pair>,
     pub(crate) orphan_results: Vec<BlockRef>,
+    pub(crate) remote_results: Vec<BlockRef>,
     pub(crate) repeated_results: Vec<Pair>,
     pub(crate) pending: Vec<BlockRef>,
     pub(crate) abandoned: Vec<BlockRef>,
 }
 
-fn key(block: &BlockView<'_>) -> Option<String> {
-    if block.row.by_name && block.row.family > 0 {
-        return Some(format!("{}", block.row.family));
+/// What a block pairs by.
+fn key(block: &BlockView<'_>) -> Option<(u8, Option<String>)> {
+    let family = block.row.family;
+    if block.row.by_name && family > 0 {
+        return Some((family, None));
     }
+    public_id(block).map(|id| (family, Some(id)))
+}
+
+/// What a block is known by.
+fn public_id(block: &BlockView<'_>) -> Option<String> {
     if block.row.by_name {
-        return block.name().map(|name| format!("fn:{name}"));
+        return block
+            .name()
+            .filter(|_| block.row.family == 0)
+            .map(|name| format!("fn:{name}"));
     }
     block.call_id().map(|id| id.to_string())
 }
@@ -105,6 +116,10 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
             });
             continue;
         }
+        if t.remote() && result.row.call_id.is_some() && !(0..r).any(same) {
+            out.remote_results.push(at(result));
+            continue;
+        }
         out.orphan_results.push(at(result));
         if let Some(c) = (0..r).rev().find(|&c| same(c)) {
             out.repeated_results.push(Pair {
@@ -116,9 +131,9 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
     }
     let batch = open_batch(t, &out);
     for (c, call) in blocks.iter().enumerate().filter(|(_, b)| is_call(b)) {
-        let id = key(call);
+        let id = public_id(call);
         let named = id.as_ref().is_some_and(|id| options.pending_ids.contains(id));
-        let alike = |d: usize| is_call(&blocks[d]) && key(&blocks[d]) == id;
+        let alike = |d: usize| is_call(&blocks[d]) && public_id(&blocks[d]) == id;
         let last_of_answered = (0..blocks.len()).filter(|&d| alike(d)).all(|d| answered[d].is_some())
             && (c + 1..blocks.len()).all(|d| !alike(d));
         let inner =
@@ -216,6 +231,20 @@ pub(crate) fn bonds(t: &Transcript, pairs: &Table) -> Vec<(usize, usize)> {
             bonds.push((call.message, block.message));
         }
     }
+    let is_pointer = |k: usize| {
+        let message = t.message(k).unwrap();
+        message.blocks().any(|b| b.row.binding == Binding::Pointer)
+    };
+    for k in (1..t.len()).filter(|&k| t.remote() && is_pointer(k - 1) && role(t, k) == Role::Assistant) {
+        bonds.push((k - 1, k));
+    }
+    for result in &pairs.remote_results {
+        bonds.extend(
+            (0..result.message)
+                .rfind(|&k| is_pointer(k))
+                .map(|k| (k, result.message)),
+        );
+    }
     bonds.retain(|(first, last)| first < last);
     bonds
 }
@@ -230,6 +259,13 @@ pub(crate) fn is_legal(t: &Transcript, options: &ScanOptions, pairs: &Table, k: 
     let barrier = blocks(t)
         .iter()
         .any(|b| b.row.binding == Binding::Barrier && k <= b.message);
+    let reasons: Vec<(usize, usize)> = (0..t.len())
+        .filter_map(|k| Some((own_reasoning(t, options, k)?, k)))
+        .collect();
+    let reasons_parted = reasons.iter().any(|&(first, last)| first < k && k <= last);
+    let gives_answer = t.head().continued
+        && !blocks(t).iter().any(|b| b.row.binding == Binding::Pointer)
+        && pairs.remote_results.iter().any(|result| result.message < k);
     let bare_loop = guarded_loop(t, options.thinking(t)).is_some_and(|start| {
         let first = t.messages().skip(k).find(|message| message.role() == Role::Assistant);
         let reasoned = first.is_some_and(|m| {
@@ -239,5 +275,19 @@ pub(crate) fn is_legal(t: &Transcript, options: &ScanOptions, pairs: &Table, k: 
         });
         k >= start && !reasoned
     });
-    !(parted || gives_pending || barrier || bare_loop)
+    !(parted || gives_pending || barrier || bare_loop || reasons_parted || gives_answer)
+}
+
+/// The last message before `index` with the reasoning that the caller says its item was produced with.
+fn own_reasoning(t: &Transcript, options: &ScanOptions, index: usize) -> Option<usize> {
+    t.format().rules().item_keeps_reasoning?;
+    let id = |k: usize| {
+        t.message(k)
+            .unwrap()
+            .blocks()
+            .find_map(|b| b.item_id().map(|id| id.to_string()))
+    };
+    let item = id(index)?;
+    let (_, own) = options.reasoning_pairs.iter().rfind(|(named, _)| *named == item)?;
+    (0..index).rfind(|&k| id(k).as_ref() == Some(own))
 }

@@ -21,8 +21,14 @@ const MENDED: [&str; 6] = [
     "text_after_call",
 ];
 
-/// What nobody but the caller could mend.
-const LEFT_ALONE: [&str; 1] = ["missing_reasoning"];
+/// What repair does not touch: mostly what nobody but the caller could mend.
+const LEFT_ALONE: [&str; 5] = [
+    "loose_reasoning",
+    "lost_reasoning",
+    "missing_reasoning",
+    "orphan_part",
+    "unresolvable_id",
+];
 
 fn options(sample: &Sample, drop: bool) -> RepairOptions {
     RepairOptions {
@@ -45,9 +51,17 @@ fn left(transcript: &Transcript, options: &RepairOptions) -> Vec<Finding> {
         finding.call_id.as_ref().is_some_and(|id| ids.contains(id))
             || finding.message.is_some_and(|message| messages.contains(&message))
     };
+    // The ids of calls that the provider runs are its own to give.
+    let provider_runs = |finding: &Finding| {
+        let (Some(message), Some(block)) = (finding.message, finding.block) else {
+            return false;
+        };
+        block_at(transcript, BlockRef { message, block }).is_some_and(|block| block.row.server_side)
+    };
     let mended = |finding: &Finding| {
-        (finding.category == Category::Integrity && !LEFT_ALONE.contains(&finding.code))
-            || MENDED.contains(&finding.code)
+        !(finding.code == "call_without_id" && provider_runs(finding))
+            && ((finding.category == Category::Integrity && !LEFT_ALONE.contains(&finding.code))
+                || MENDED.contains(&finding.code))
     };
     found
         .findings

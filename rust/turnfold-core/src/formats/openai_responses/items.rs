@@ -1,20 +1,20 @@
 //! The items of `input`, by kind.
 
 use crate::formats::{Rows, block_of, content_form, literal, only_text, role_of};
-use crate::json::{self, Value, is_blank};
-use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Message, Place, Role, Span};
+use crate::json::{Value, is_blank};
+use crate::transcript::{Binding, Block, BlockKind, ContentForm, Message, Place, Role, Span};
 
 /// Families of calls: a result answers a call of its own family only, as the provider's errors name the kind that they
 /// miss ("No tool call found for custom tool call output"). A local shell call may be answered by a function's result:
 /// clients replay it so.
-const FUNCTION: u8 = 1;
-const CUSTOM: u8 = 2;
-const COMPUTER: u8 = 3;
-const SHELL: u8 = 4;
-const APPLY_PATCH: u8 = 5;
-const TOOL_SEARCH: u8 = 6;
-const PROGRAM: u8 = 7;
-const APPROVAL: u8 = 8;
+pub(super) const FUNCTION: u8 = 1;
+pub(super) const CUSTOM: u8 = 2;
+pub(super) const COMPUTER: u8 = 3;
+pub(super) const SHELL: u8 = 4;
+pub(super) const APPLY_PATCH: u8 = 5;
+pub(super) const TOOL_SEARCH: u8 = 6;
+pub(super) const PROGRAM: u8 = 7;
+pub(super) const APPROVAL: u8 = 8;
 
 /// Every kind but `message`.
 const KINDS: [&str; 31] = [
@@ -133,8 +133,12 @@ impl<'d> Fields<'d> {
         caller.get("caller_id").and_then(literal)
     }
 
-    fn is(&self, field: Option<Value<'d>>, text: &str) -> bool {
-        field.is_some_and(|value| value.is_text(text))
+    fn has_status(&self, status: &str) -> bool {
+        self.status.is_some_and(|value| value.is_text(status))
+    }
+
+    fn is_of_kind(&self, kind: &str) -> bool {
+        self.kind.is_some_and(|value| value.is_text(kind))
     }
 }
 
@@ -346,7 +350,8 @@ fn call(item: Value<'_>, fields: &Fields<'_>, family: u8, rows: &mut Rows) -> Ro
         name: name.and_then(literal),
         family,
         by_name: family == TOOL_SEARCH && fields.call_id.is_none(),
-        server_side: family == PROGRAM || (family == TOOL_SEARCH && fields.is(fields.execution, "server")),
+        server_side: family == PROGRAM
+            || (family == TOOL_SEARCH && fields.execution.is_some_and(|e| e.is_text("server"))),
         part_of: fields.program(),
         item_id: fields.id.and_then(literal),
         type_name: fields.kind.and_then(literal),
@@ -364,7 +369,7 @@ fn whole_call(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) -> Role {
     rows.text(fields.arguments);
     rows.text(fields.prompt);
     match fields.output {
-        Some(image) if fields.is(fields.kind, "image_generation_call") => rows.data(image),
+        Some(image) if fields.is_of_kind("image_generation_call") => rows.data(image),
         output => rows.text(output),
     }
     for output in fields.outputs.into_iter().flat_map(Value::items) {
@@ -385,7 +390,7 @@ fn whole_call(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) -> Role {
         part_of: fields.approval_request_id.and_then(literal),
         item_id: fields.id.and_then(literal),
         type_name: fields.kind.and_then(literal),
-        is_error: fields.error.is_some() || fields.is(fields.status, "failed"),
+        is_error: fields.error.is_some() || fields.has_status("failed"),
         ..block_of(item, BlockKind::ToolCall, Place::Message)
     };
     rows.block(texts, block);
@@ -397,7 +402,7 @@ fn result_block(item: Value<'_>, fields: &Fields<'_>, family: u8) -> Block {
     let call_id = match family {
         APPROVAL => fields.approval_request_id,
         // The output of a local shell call has the call's `call_id` as its own `id`.
-        FUNCTION if fields.is(fields.kind, "local_shell_call_output") => fields.call_id.or(fields.id),
+        FUNCTION if fields.is_of_kind("local_shell_call_output") => fields.call_id.or(fields.id),
         _ => fields.call_id,
     };
     Block {
@@ -412,7 +417,7 @@ fn result_block(item: Value<'_>, fields: &Fields<'_>, family: u8) -> Block {
         part_of: fields.program(),
         item_id: fields.id.and_then(literal),
         type_name: fields.kind.and_then(literal),
-        is_error: fields.is(fields.status, "failed"),
+        is_error: fields.has_status("failed"),
         ..block_of(item, BlockKind::ToolResult, Place::Message)
     }
 }
@@ -499,7 +504,7 @@ fn shell_result(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) -> Role {
     let block = Block {
         body: body.filter(|_| pieces == 1).map(Value::span),
         blank,
-        is_error: failed || fields.is(fields.status, "failed"),
+        is_error: failed || fields.has_status("failed"),
         ..result_block(item, fields, SHELL)
     };
     rows.block(texts, block);
@@ -529,67 +534,4 @@ fn reasoning(item: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) -> Role {
     };
     rows.block(texts, block);
     Role::Assistant
-}
-
-/// A screenshot of one pixel: a computer's result holds nothing else.
-const NO_SCREEN: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
-
-/// Where the id that pairs a call and its result stands.
-pub(super) fn id_path(block: &BlockView<'_>) -> &'static [&'static str] {
-    match (block.kind(), block.row.family) {
-        (BlockKind::ToolCall, APPROVAL) => &["id"],
-        (BlockKind::ToolResult, APPROVAL) => &["approval_request_id"],
-        (BlockKind::ToolCall | BlockKind::ToolResult, FUNCTION..) => &["call_id"],
-        _ => &[],
-    }
-}
-
-/// A result for `call`, in the kind that answers it.
-pub(super) fn result_for(call: &BlockView<'_>, text: &str) -> Vec<u8> {
-    let local = call.type_name().is_some_and(|kind| kind == "local_shell_call");
-    let kind = match call.row.family {
-        CUSTOM => "custom_tool_call_output",
-        COMPUTER => "computer_call_output",
-        SHELL => "shell_call_output",
-        APPLY_PATCH => "apply_patch_call_output",
-        TOOL_SEARCH => "tool_search_output",
-        PROGRAM => "program_output",
-        APPROVAL => "mcp_approval_response",
-        _ if local => "local_shell_call_output",
-        _ => "function_call_output",
-    };
-    let mut out = format!("{{\"type\":\"{kind}\"");
-    if let Some(id) = call.call_id() {
-        let key = match call.row.family {
-            APPROVAL => "approval_request_id",
-            _ if local => "id",
-            _ => "call_id",
-        };
-        out.push_str(&format!(",\"{key}\":{}", quoted(&id)));
-    }
-    let text = quoted(text);
-    out.push_str(&match call.row.family {
-        COMPUTER => format!(",\"output\":{{\"type\":\"computer_screenshot\",\"image_url\":\"{NO_SCREEN}\"}}"),
-        SHELL => format!(",\"output\":[{{\"stdout\":\"\",\"stderr\":{text},\"outcome\":{{\"type\":\"timeout\"}}}}]"),
-        APPLY_PATCH => format!(",\"status\":\"failed\",\"output\":{text}"),
-        TOOL_SEARCH => ",\"tools\":[]".to_owned(),
-        PROGRAM => {
-            let id = quoted(&format!("{}_output", call.item_id().unwrap_or_default()));
-            format!(",\"id\":{id},\"result\":{text},\"status\":\"incomplete\"")
-        }
-        APPROVAL => format!(",\"approve\":false,\"reason\":{text}"),
-        _ => format!(",\"output\":{text}"),
-    });
-    if let Some(program) = call.part_of() {
-        out.push_str(&format!(
-            ",\"caller\":{{\"type\":\"program\",\"caller_id\":{}}}",
-            quoted(&program)
-        ));
-    }
-    out.push('}');
-    out.into_bytes()
-}
-
-fn quoted(text: &str) -> String {
-    String::from_utf8_lossy(&json::escape(text)).into_owned()
 }

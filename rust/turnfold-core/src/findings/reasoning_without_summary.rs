@@ -1,0 +1,32 @@
+//! A reasoning item lacks its list of summaries, which may be empty but must be there.
+
+use memchr::memmem;
+
+use super::{Category, Check, Scene};
+use crate::json::{Document, Value};
+use crate::transcript::{BlockKind, BlockView};
+
+pub(super) const CHECK: Check = Check {
+    code: "reasoning_without_summary",
+    category: Category::Content,
+    run,
+};
+
+fn run(scene: &mut Scene<'_>) {
+    let Some((field, demand)) = scene.rules.reasoning_field else {
+        return;
+    };
+    let quoted = format!("\"{field}\"");
+    let finder = memmem::Finder::new(&quoted);
+    let has_list = |block: &BlockView<'_>| {
+        finder.find(block.bytes()).is_some()
+            && Document::parse(block.bytes()).is_ok_and(|item| item.root().get(field).is_some_and(Value::is_array))
+    };
+    for message in scene.transcript.messages() {
+        for block in message.blocks() {
+            if block.kind() == BlockKind::Reasoning && !has_list(&block) {
+                scene.report_block(demand, &block, &format!("the reasoning has no list {field:?}"));
+            }
+        }
+    }
+}
