@@ -5,8 +5,9 @@
 Each file is read as the kind of log that it is detected to be. A row has the files, the transcripts in them, their
 messages, calls and results; how many transcripts compact and how many of those can be written back into their log;
 how many files leave byte-identical. Below the table stand finding codes, kinds of block that are not known and files
-that no container knows, each with a count. What is compacted by rule is judged by others, where they know the format:
-three validators of message histories (validators.py) and the SDKs' own types (sdk_types.py).
+that no container knows, each with a count; files that hold no message (messages_in.py) are only counted. What is
+compacted by rule is judged by others, where they know the format: three validators of message histories
+(validators.py) and the SDKs' own types (sdk_types.py).
 
 FOLDER has a `MANIFEST.tsv` with the columns `source`, `file` and `format`; files are gzipped. Exits 1 where a file
 crashes the reader, does not leave byte-identical, or a judge objects to an output; 2 where the folder holds nothing.
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from messages_in import holds_messages
 from sdk_types import refusal
 from validators import FORMATS, disagreements
 
@@ -61,7 +63,10 @@ def look(row: Row, name: str, data: bytes) -> None:
     try:
         log = read_log(data)
     except UnknownContainerError as error:
-        row.unknown_files.append(f"{name}: {error.text}")
+        if holds_messages(data):
+            row.unknown_files.append(f"{name}: {error.text}")
+        else:
+            row.counts["without messages"] += 1
         return
     except ReadError as error:
         row.failures.append(f"{name}: recognised, but not read: {error}")
@@ -147,7 +152,9 @@ def details(rows: dict[str, Row]) -> Iterator[str]:
     yield "findings: " + (", ".join(f"{code} {times:,}" for code, times in sorted(findings.items())) or "none")
     yield "unknown kinds: " + (", ".join(f"{kind} {times:,}" for kind, times in sorted(unknown.items())) or "none")
     unread = [name for row in rows.values() for name in row.unknown_files]
-    yield f"files that no container knows: {len(unread)}"
+    without = sum(row.counts["without messages"] for row in rows.values())
+    yield f"files that no container knows and that hold no message: {without}"
+    yield f"files with messages that no container knows: {len(unread)}"
     yield from (f"  {name}" for name in unread)
     failures = [failure for row in rows.values() for failure in row.failures]
     yield from (f"FAIL {failure}" for failure in failures)

@@ -1,4 +1,4 @@
-"""What only logs of Antigravity, Grok Build, Kiro, Posit Assistant and QwenPaw have."""
+"""What only logs of Antigravity, Grok Build, Hermes, Kiro, Posit Assistant and QwenPaw have."""
 
 import json
 from pathlib import Path
@@ -94,3 +94,11 @@ def test_a_memory_of_qwenpaw_has_results_under_the_systems_name():
 def test_an_empty_memory_has_no_transcript():
     log = read_log(b'{"agent":{"memory":{"content":[]},"name":"Otter"}}')
     assert (log.container, log.transcripts) == ("qwenpaw", ())
+
+
+def test_a_session_of_hermes_has_its_instruction_and_its_tools_and_no_meta():
+    log = read_log((SAMPLES / "hermes_session.json").read_bytes())
+    transcript = log.transcripts[0].transcript
+    assert transcript.roles == ("system", "user", "assistant", "tool", "assistant", "user", "assistant")
+    assert json.loads(transcript.to_json())["tools"][0]["function"]["name"] == "timetable"
+    assert log.unread == {"session_meta": 1}

@@ -20,6 +20,7 @@ from turnfold.containers.gemini_wire import GEMINI_WIRE
 from turnfold.containers.google_adk import GOOGLE_ADK
 from turnfold.containers.grok_build import GROK_BUILD
 from turnfold.containers.hermes import HERMES
+from turnfold.containers.hermes_session import HERMES_SESSION
 from turnfold.containers.http_cassette import HTTP_CASSETTE
 from turnfold.containers.http_exchanges import HTTP_EXCHANGES
 from turnfold.containers.inspect import INSPECT
@@ -76,6 +77,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     GOOGLE_ADK,
     GROK_BUILD,
     HERMES,
+    HERMES_SESSION,
     HTTP_CASSETTE,
     HTTP_EXCHANGES,
     INSPECT,
