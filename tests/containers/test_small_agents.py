@@ -1,4 +1,4 @@
-"""What only logs of Antigravity, Grok Build, Hermes, Kiro, Posit Assistant and QwenPaw have."""
+"""What only logs of Antigravity, Cursor, Grok Build, Hermes, Kiro, Posit Assistant and QwenPaw have."""
 
 import json
 from pathlib import Path
@@ -102,3 +102,10 @@ def test_a_session_of_hermes_has_its_instruction_and_its_tools_and_no_meta():
     assert transcript.roles == ("system", "user", "assistant", "tool", "assistant", "user", "assistant")
     assert json.loads(transcript.to_json())["tools"][0]["function"]["name"] == "timetable"
     assert log.unread == {"session_meta": 1}
+
+
+def test_calls_of_cursor_get_ids_and_their_results_with_them():
+    logged = only("cursor.jsonl")
+    assert logged.transcript.roles[:6] == ("user", "assistant", "tool", "assistant", "tool", "assistant")
+    assert [message(logged, index)["tool_call_id"] for index in (2, 4)] == ["call_1", "call_3"]
+    assert message(logged, 1)["reasoning_content"] == "The log tells."

@@ -13,6 +13,7 @@ from turnfold.containers.cline import CLINE
 from turnfold.containers.codex import CODEX
 from turnfold.containers.copilot_chatreplay import COPILOT_CHATREPLAY
 from turnfold.containers.copilot_cli import COPILOT_CLI
+from turnfold.containers.cursor import CURSOR
 from turnfold.containers.document import Document
 from turnfold.containers.droid import DROID
 from turnfold.containers.gemini_cli import GEMINI_CLI
@@ -71,6 +72,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     CODEX,
     COPILOT_CHATREPLAY,
     COPILOT_CLI,
+    CURSOR,
     DROID,
     GEMINI_CLI,
     GEMINI_WIRE,
