@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -11,7 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from validators import EXPLAINED, FORMATS, VALIDATORS, disagreements
 
-from turnfold import CompactionResult, KeepMessages, OnRequest, Policy, Rules, Summarize, Transcript, compact_sync, scan
+from turnfold import (
+    CompactionResult,
+    KeepMessages,
+    OnRequest,
+    Policy,
+    RepairOptions,
+    Rules,
+    ScanOptions,
+    Summarize,
+    Transcript,
+    compact_sync,
+    repair,
+    scan,
+)
+from turnfold.model.repair import Unanswered
 from turnfold.testing.generators import DAMAGES, Body, anthropic_messages, damaged, openai_chat
 
 CASES: list[dict[str, Any]] = json.loads(
@@ -21,6 +35,7 @@ MAKERS: dict[str, Callable[..., Body]] = {"openai.chat": openai_chat, "anthropic
 
 seeds = st.integers(0, 10**6)
 formats = st.sampled_from(FORMATS)
+unanswered: st.SearchStrategy[Unanswered] = st.sampled_from(get_args(Unanswered))
 
 
 def read(format: str, body: Body) -> Transcript:
@@ -72,3 +87,17 @@ def test_all_accept_a_compacted_transcript(format: str) -> None:
             for validator in VALIDATORS:
                 assert validator.finds(list(result.messages), format.split(".", maxsplit=1)[0]) == [], validator.name
     assert compacted > 40
+
+
+@settings(deadline=None, max_examples=300)
+@given(formats, seeds, st.lists(st.sampled_from(sorted(DAMAGES)), min_size=1, max_size=3), unanswered)
+def test_all_accept_a_repaired_transcript(format: str, seed: int, damages: list[str], way: Unanswered) -> None:
+    body = MAKERS[format](seed)
+    for k, damage in enumerate(damages):
+        body, _ = damaged(body, seed + k, damage)
+    # The others take every call without a result for an error, also one at the end that is awaited.
+    options = RepairOptions(ScanOptions(closed=True), way)
+    repaired, _ = repair(read(format, body), options)
+    mended = {"orphan_result", "unanswered_call", "duplicate_result", "misplaced_result", "blank_text"}
+    assert mended.isdisjoint(finding.code for finding in scan(repaired, options.scan).findings)
+    assert unexplained(repaired) == []
