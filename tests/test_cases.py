@@ -17,6 +17,7 @@ COVERED = {
     ("meter", "text"),
     *((layer, wire) for layer in ("meter", "prefix") for wire in ("openai-chat", "anthropic")),
     *((layer, wire) for layer in ("pairs", "split", "adapters") for wire in ("openai-chat", "anthropic", "gemini")),
+    *((layer, "openai-responses") for layer in ("pairs", "split")),
 }
 
 
