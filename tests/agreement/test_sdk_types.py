@@ -8,14 +8,21 @@ import pytest
 from sdk_types import refusal
 
 from turnfold import CompactionResult, KeepMessages, OnRequest, Policy, Rules, Summarize, Transcript, compact_sync
-from turnfold.testing.generators import Body, anthropic_messages, openai_chat
+from turnfold.testing.generators import Body, anthropic_messages, gemini_contents, openai_chat, openai_responses
 
-MAKERS: dict[str, Callable[..., Body]] = {"openai.chat": openai_chat, "anthropic.messages": anthropic_messages}
+MAKERS: dict[str, Callable[..., Body]] = {
+    "openai.chat": openai_chat,
+    "openai.responses": openai_responses,
+    "anthropic.messages": anthropic_messages,
+    "gemini.contents": gemini_contents,
+}
 
 REFUSED: list[tuple[str, list[dict[str, Any]]]] = [
     ("openai.chat", [{"role": "tool", "content": "a result without an id"}]),
     ("openai.chat", [{"role": "user", "content": [{"type": "txt", "text": "hi"}]}]),
     ("anthropic.messages", [{"role": "user", "content": [{"type": "tool_result", "content": "no id"}]}]),
+    ("openai.responses", [{"type": "function_call", "name": "without an id"}]),
+    ("gemini.contents", [{"role": "user", "parts": [{"functionCall": {"nme": "misspelled"}}]}]),
 ]
 
 

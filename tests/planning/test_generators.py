@@ -15,8 +15,10 @@ from turnfold.testing.generators import (
     anthropic_messages,
     bedrock_converse,
     damaged,
+    gemini_contents,
     mistral_chat,
     openai_chat,
+    openai_responses,
 )
 from turnfold.transcript import Transcript
 
@@ -28,15 +30,22 @@ MAKERS: dict[str, Callable[..., Body]] = {
 }
 
 
+EVERY: dict[str, Callable[..., Body]] = {
+    **MAKERS,
+    "openai.responses": openai_responses,
+    "gemini.contents": gemini_contents,
+}
+
+
 @settings(deadline=None)
-@given(st.sampled_from(sorted(MAKERS)), st.integers(0, 10**6), st.sampled_from(["user", "results", "assistant"]))
+@given(st.sampled_from(sorted(EVERY)), st.integers(0, 10**6), st.sampled_from(["user", "results", "assistant"]))
 def test_a_clean_transcript_is_clean_and_of_its_format(format: str, seed: int, ending: Ending) -> None:
-    body = MAKERS[format](seed, ending=ending)
-    assert msgspec.json.encode(MAKERS[format](seed, ending=ending)) == msgspec.json.encode(body)
+    body = EVERY[format](seed, ending=ending)
+    assert msgspec.json.encode(EVERY[format](seed, ending=ending)) == msgspec.json.encode(body)
     transcript = Transcript.from_json(msgspec.json.encode(body))
     assert transcript.format == format
     assert checks.scan(transcript).ok
-    last = transcript.roles[-1]
+    last = transcript.speakers[-1]
     assert (last == "assistant") == (ending == "assistant")
 
 

@@ -154,6 +154,59 @@ def mistral_chat(
     return {"model": "mistral-medium-latest", "messages": messages, "random_seed": seed}
 
 
+def openai_responses(
+    seed: int, *, turns: int = 5, result_words: int = 60, reasons: bool | None = None, ending: Ending | None = None
+) -> Body:
+    """Make a clean Responses request of `turns` user turns, with calls, some of them parallel, and reasoning items."""
+    made = _Maker(seed, result_words)
+    random = made.random
+    thinks = random.random() < 0.5 if reasons is None else reasons
+    items: list[Json] = []
+    last = ending or random.choice(("user", "results", "assistant"))
+    for turn in range(turns + (last != "assistant")):
+        items.append({"type": "message", "role": "user", "content": [{"type": "input_text", "text": made.ask()}]})
+        closes = turn == turns
+        if closes and last == "user":
+            break
+        for _ in range(1 if closes else random.randint(0, 3)):
+            items += _response_calls(made, thinks=thinks)
+        if not closes:
+            items += [_sealed(made)] if thinks else []
+            said: Json = {"type": "output_text", "text": made.say(), "annotations": []}
+            item = {
+                "type": "message",
+                "id": f"msg_{turn}",
+                "status": "completed",
+                "role": "assistant",
+                "content": [said],
+            }
+            items.append(item)
+    return {"model": "gpt-5", "instructions": "Never delete files.", "input": items, "store": False}
+
+
+def gemini_contents(
+    seed: int, *, turns: int = 5, result_words: int = 60, ids: bool | None = None, ending: Ending | None = None
+) -> Body:
+    """Make a clean generateContent request of `turns` user turns, with function calls, some of them parallel."""
+    made = _Maker(seed, result_words)
+    random = made.random
+    named = random.random() < 0.5 if ids is None else ids
+    contents: list[Json] = []
+    last = ending or random.choice(("user", "results", "assistant"))
+    for turn in range(turns + (last != "assistant")):
+        contents.append({"role": "user", "parts": [{"text": made.ask()}]})
+        closes = turn == turns
+        if closes and last == "user":
+            break
+        for _ in range(1 if closes else random.randint(0, 3)):
+            calls, results = _function_calls(made, named=named)
+            contents += [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
+        if not closes:
+            contents.append({"role": "model", "parts": [{"text": made.say()}]})
+    system: Json = {"parts": [{"text": "Never delete files."}]}
+    return {"model": "gemini-2.5-pro", "systemInstruction": system, "contents": contents}
+
+
 def _nine(identifier: str) -> str:
     """Return the id in nine letters and digits."""
     return identifier.replace("_", "").rjust(9, "0")
@@ -245,6 +298,33 @@ def _tool_use(made: _Maker, *, thinks: bool) -> tuple[list[Json], list[Json]]:
             result["is_error"] = True
         results.append(result)
     return content, results
+
+
+def _sealed(made: _Maker) -> Json:
+    number = made.random.randint(0, 9_999)
+    return {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": f"sealed{number}"}
+
+
+def _response_calls(made: _Maker, *, thinks: bool) -> list[Json]:
+    calls: list[Json] = [_sealed(made)] if thinks else []
+    results: list[Json] = []
+    for _ in range(made.random.choice((1, 1, 1, 2, 4))):
+        call_id, name, arguments = made.call()
+        calls.append({"type": "function_call", "call_id": call_id, "name": name, "arguments": json.dumps(arguments)})
+        results.append({"type": "function_call_output", "call_id": call_id, "output": made.result()})
+    made.random.shuffle(results)
+    return calls + results
+
+
+def _function_calls(made: _Maker, *, named: bool) -> tuple[list[Json], list[Json]]:
+    calls: list[Json] = []
+    results: list[Json] = []
+    for _ in range(made.random.choice((1, 1, 1, 2, 3))):
+        call_id, name, arguments = made.call()
+        own: dict[str, Json] = {"id": call_id} if named else {}
+        calls.append({"functionCall": {**own, "name": name, "args": arguments}})
+        results.append({"functionResponse": {**own, "name": name, "response": {"output": made.result()}}})
+    return calls, results
 
 
 def _reasoning(made: _Maker) -> Json:
