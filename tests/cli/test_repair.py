@@ -31,7 +31,7 @@ def result(identifier: str) -> dict[str, object]:
     return {"role": "tool", "tool_call_id": identifier, "content": "api, worker"}
 
 
-ABANDONED = [USER, call("c1"), NEXT, ANSWER]
+ABANDONED: list[Mapping[str, object]] = [USER, call("c1"), NEXT, ANSWER]
 
 
 def body(messages: Sequence[Mapping[str, object]]) -> bytes:
@@ -141,7 +141,7 @@ def test_unanswered_takes_no_other_word(run, tmp_path, clean):
 
 
 def test_awaited_calls_stay(run):
-    messages = [USER, call("c1"), NEXT, call("c2"), NEXT, call("c3"), NEXT]
+    messages: list[Mapping[str, object]] = [USER, call("c1"), NEXT, call("c2"), NEXT, call("c3"), NEXT]
     ran = run("repair", "-", "-o", "-", "--pending", "c1", "--pending", "c3", "--json", stdin=body(messages))
     assert ran.status == 0
     after = json.loads(ran.out)

@@ -27,7 +27,7 @@ fn run(scene: &mut Scene<'_>) {
 }
 
 /// Whether the message may be what the reasoning before it was produced with, or more of the reasoning.
-fn follows(message: &MessageView<'_>) -> bool {
+pub(crate) fn follows(message: &MessageView<'_>) -> bool {
     let is = |binding| message.blocks().any(|block| block.row.binding == binding);
     is(Binding::Both) || (message.role() == Role::Assistant && !is(Binding::Barrier))
 }

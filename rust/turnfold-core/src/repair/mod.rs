@@ -15,6 +15,7 @@ mod work;
 
 pub mod duplicate_call_id;
 pub mod empty_content;
+pub mod loose_reasoning;
 pub mod lost_reasoning;
 pub mod misplaced_result;
 pub mod missing_id;
@@ -149,7 +150,7 @@ type Kind = fn(&mut Work<'_>) -> Result<(), SpliceError>;
 
 /// Ids come first, as all pairing hangs on them; orphans go before calls are found unanswered, because a batch that
 /// only its own results follow is awaited; content is looked at when nothing more is taken away.
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 11] = [
     missing_id::run,
     misplaced_result::early,
     orphan_result::run,
@@ -158,6 +159,7 @@ const KINDS: [Kind; 10] = [
     duplicate_call_id::run,
     unanswered_call::run,
     lost_reasoning::run,
+    loose_reasoning::run,
     empty_content::run,
     text_after_call::run,
 ];

@@ -27,6 +27,9 @@ fn key(block: &BlockView<'_>) -> Option<(u8, Option<String>)> {
 
 /// What a block is known by.
 fn public_id(block: &BlockView<'_>) -> Option<String> {
+    if block.row.by_name && block.row.server_side {
+        return Some("server".to_owned());
+    }
     if block.row.by_name {
         return block
             .name()
