@@ -127,12 +127,9 @@ def _overlooks_legacy_calls(validator: str, wire_format: str, messages: Messages
 
 
 def _overlooks_unknown_kinds(validator: str, wire_format: str, messages: Messages) -> bool:
-    kinds = {
-        block.get("type")
-        for message in messages
-        for block in (message.get("content") if isinstance(message.get("content"), list) else ())
-        if isinstance(block, Mapping)
-    }
+    contents = [message.get("content") for message in messages]
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    kinds = {part.get("type") for part in parts if isinstance(part, Mapping)}
     return validator == "tessera-transcript" and wire_format == "openai.chat" and bool(kinds - {"text", "refusal"})
 
 

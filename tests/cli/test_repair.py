@@ -13,9 +13,9 @@ from turnfold import Transcript, scan
 SESSION = Path(__file__).parents[1] / "containers" / "samples" / "claude_code.jsonl"
 MADE_UP = "[turnfold: no result was recorded for this call]"
 
-USER = {"role": "user", "content": "Which services run?"}
-NEXT = {"role": "user", "content": "And the ports?"}
-ANSWER = {"role": "assistant", "content": "Two of them."}
+USER: dict[str, object] = {"role": "user", "content": "Which services run?"}
+NEXT: dict[str, object] = {"role": "user", "content": "And the ports?"}
+ANSWER: dict[str, object] = {"role": "assistant", "content": "Two of them."}
 
 
 def call(identifier: str) -> dict[str, object]:

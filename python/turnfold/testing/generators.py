@@ -173,7 +173,7 @@ def openai_responses(
         if not closes:
             items += [_sealed(made)] if thinks else []
             said: Json = {"type": "output_text", "text": made.say(), "annotations": []}
-            item = {
+            item: dict[str, Json] = {
                 "type": "message",
                 "id": f"msg_{turn}",
                 "status": "completed",

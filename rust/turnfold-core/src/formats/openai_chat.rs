@@ -6,9 +6,11 @@
 //! which result is whose; and SWE-agent's `tool_call_ids`, a list on the result's message.
 
 use super::anthropic_messages::read_media;
-use super::{
-    Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
-};
+mod marks;
+
+use super::{Mark, Rows, Section, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of};
+use marks::{body_mark, message_mark};
+
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
@@ -474,85 +476,6 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
     let holder = extra.map(|e| e.get("google").unwrap_or(e));
     block.seal = holder.and_then(|h| h.get("thought_signature")).and_then(literal);
     rows.block(texts, block);
-}
-
-fn body_mark(body: Value<'_>) -> Option<Mark> {
-    const FIELDS: [&str; 12] = [
-        "max_completion_tokens",
-        "response_format",
-        "functions",
-        "function_call",
-        "parallel_tool_calls",
-        "reasoning_effort",
-        "frequency_penalty",
-        "presence_penalty",
-        "logit_bias",
-        "logprobs",
-        "stream_options",
-        "seed",
-    ];
-    const MODELS: [&[u8]; 6] = [b"gpt-", b"chatgpt-", b"o1", b"o3", b"o4", b"openai/"];
-    let mut best: Option<Mark> = None;
-    for (key, value) in body.fields() {
-        let name = key.key();
-        let found = match &*name {
-            b"tools" => {
-                let wrapped = value
-                    .items()
-                    .any(|tool| tool.get("function").is_some_and(Value::is_object));
-                wrapped.then(|| Mark::new(Strength::Proof, value, "tools are wrapped in `function`"))
-            }
-            b"model" => {
-                let known = MODELS.iter().any(|m| value.key().starts_with(m));
-                known.then(|| Mark::new(Strength::Hint, value, "the model is one of OpenAI's"))
-            }
-            field => FIELDS
-                .iter()
-                .find(|f| f.as_bytes() == field)
-                .map(|f| Mark::new(Strength::Usual, key, format!("the body has `{f}`"))),
-        };
-        best = Mark::stronger(best, found);
-    }
-    best
-}
-
-fn message_mark(message: Value<'_>, index: usize) -> Option<Mark> {
-    const PARTS: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
-    let mut best: Option<Mark> = None;
-    for (key, value) in message.fields() {
-        let name = key.key();
-        let found = match &*name {
-            b"role" => match &*value.key() {
-                role @ (b"tool" | b"function") => {
-                    let role = String::from_utf8_lossy(role);
-                    let text = format!("messages[{index}] has the role `{role}`");
-                    Some(Mark::new(Strength::Proof, value, text))
-                }
-                b"developer" => {
-                    let text = format!("messages[{index}] has the role `developer`");
-                    Some(Mark::new(Strength::Usual, value, text))
-                }
-                b"system" => {
-                    let text = format!("messages[{index}] has the role `system`");
-                    Some(Mark::new(Strength::Hint, value, text))
-                }
-                _ => None,
-            },
-            b"tool_calls" | b"function_call" if !value.is_null() => {
-                let text = format!("messages[{index}] has `{}`", String::from_utf8_lossy(&name));
-                Some(Mark::new(Strength::Proof, key, text))
-            }
-            b"content" => value.items().enumerate().find_map(|(k, part)| {
-                let kind = part.get("type")?;
-                let known = PARTS.iter().find(|p| kind.is_text(p))?;
-                let text = format!("messages[{index}].content[{k}] is of type `{known}`");
-                Some(Mark::new(Strength::Usual, part, text))
-            }),
-            _ => None,
-        };
-        best = Mark::stronger(best, found);
-    }
-    best
 }
 
 /// The demands of the format. Error texts are as public reports quote them: BerriAI/litellm#4931 and #10696,

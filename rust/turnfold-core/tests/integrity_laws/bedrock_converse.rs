@@ -52,7 +52,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn says(&mut self, role: &str, blocks: Vec<Value>) {
+    fn says(&mut self, role: &str, blocks: &[Value]) {
         self.messages.push(json!({"role": role, "content": blocks}));
     }
 
@@ -66,12 +66,12 @@ impl Writer {
             Step::Waiting if may_wait => {
                 let id = format!("wait{}", self.next_id);
                 self.next_id += 1;
-                self.says("assistant", vec![call(&id), marker()]);
+                self.says("assistant", &[call(&id), marker()]);
                 self.pending_ids.push(id);
-                self.says("user", vec![json!({"text": "go on"})]);
+                self.says("user", &[json!({"text": "go on"})]);
             }
-            Step::User | Step::Waiting => self.says("user", vec![json!({"text": "go on"}), marker()]),
-            Step::Answer => self.says("assistant", vec![json!({"text": "answer"})]),
+            Step::User | Step::Waiting => self.says("user", &[json!({"text": "go on"}), marker()]),
+            Step::Answer => self.says("assistant", &[json!({"text": "answer"})]),
             Step::Tools(count, turn, with) => self.tools(count, turn, with, count),
             Step::Hosted => {
                 let id = self.id();
@@ -79,7 +79,7 @@ impl Writer {
                 asked["toolUse"]["type"] = json!("server_tool_use");
                 let mut found = result(&id);
                 found["toolResult"]["type"] = json!("f_result");
-                self.says("assistant", vec![asked, found, json!({"text": "found"})]);
+                self.says("assistant", &[asked, found, json!({"text": "found"})]);
             }
         }
     }
@@ -95,7 +95,7 @@ impl Writer {
         }
         blocks.extend(ids.iter().map(|id| call(id)));
         blocks.extend(marks.then(marker));
-        self.says("assistant", blocks);
+        self.says("assistant", &blocks);
         ids.rotate_left(turn % count);
         ids.truncate(answered);
         if ids.is_empty() {
@@ -104,7 +104,7 @@ impl Writer {
         let mut blocks: Vec<Value> = ids.iter().map(|id| result(id)).collect();
         blocks.extend(marks.then(marker));
         blocks.extend(remarks.then(|| json!({"text": "and hurry"})));
-        self.says("user", blocks);
+        self.says("user", &blocks);
     }
 }
 
