@@ -109,7 +109,7 @@ class Splits:
     ) -> tuple[int, int, list[_Blocker]] | None: ...
 
 def scan(
-    transcript: Transcript, options: _Options
+    transcript: Transcript, before: Transcript | None, options: _Options
 ) -> tuple[
     list[_Finding],
     list[tuple[str | None, int, int, int, int, bool]],

@@ -15,13 +15,19 @@ from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepT
 from turnfold.transcript import Transcript, kernel_of
 
 
-def scan(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> IntegrityReport:
+def scan(
+    transcript: Transcript, options: ScanOptions = BODY_ONLY, *, before: Transcript | None = None
+) -> IntegrityReport:
     """Check the transcript against what its provider demands.
 
     `ok` means that no finding is an error. Orphan results, pending and abandoned calls are listed whether or not the
-    provider minds them. O(messages).
+    provider minds them. With an earlier transcript `before`, what the provider signed or sealed there must be as it was
+    (`changed_seal`); raises `ArgumentError` for one of another format. O(messages of both).
     """
-    report = _core.scan(kernel_of(transcript), _fields(options))
+    if before is not None and before.format != transcript.format:
+        raise ArgumentError(f"A transcript in {transcript.format} cannot be compared with one in {before.format}")
+    earlier = None if before is None else kernel_of(before)
+    report = _core.scan(kernel_of(transcript), earlier, _fields(options))
     findings, pairs, pending, orphans, abandoned, call_ids, result_ids, unknown = report
     found = tuple(Finding(*fields) for fields in findings)
     return IntegrityReport(

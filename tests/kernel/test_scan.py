@@ -13,8 +13,8 @@ from turnfold.model.findings import CallPlace
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors/scan.json").read_text())["cases"]
 
 
-def transcript_of(case: dict[str, Any]) -> Transcript:
-    return Transcript.from_json(json.dumps(case["body"]).encode(), format=case["format"])
+def transcript_of(case: dict[str, Any], field: str = "body") -> Transcript:
+    return Transcript.from_json(json.dumps(case[field]).encode(), format=case["format"])
 
 
 def options_of(case: dict[str, Any]) -> ScanOptions:
@@ -28,7 +28,8 @@ def places(found: tuple[CallPlace, ...]) -> list[list[int]]:
 @pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["name"])
 def test_scan(case: dict[str, Any]) -> None:
     transcript = transcript_of(case)
-    report = scan(transcript, options_of(case))
+    before = transcript_of(case, "before") if "before" in case else None
+    report = scan(transcript, options_of(case), before=before)
     keys = ("code", "rule", "severity", "message", "block", "call_id", "path")
     assert [{key: getattr(finding, key) for key in keys} for finding in report.findings] == case["findings"]
     assert report.ok == all(finding["severity"] != "error" for finding in case["findings"])

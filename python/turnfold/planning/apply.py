@@ -71,9 +71,10 @@ class CompactionResult(Applied):
 def apply(transcript: Transcript, plan: CompactionPlan, summaries: Sequence[str] = ()) -> Applied | Skip:
     """Carry out `plan` with one summary text a hole, in order.
 
-    The result is handed over only if it breaks no rule of its provider, counts less than the input and at most the
-    plan's target; else a `Skip` says why. Raises `PlanMismatchError` for a plan of another transcript, and an
-    `ArgumentError` for a wrong number of summaries or a blank one. O(messages) and the new text.
+    The result is handed over only if it breaks no rule of its provider, holds what that sealed as it was, counts less
+    than the input and at most the plan's target; else a `Skip` says why. Raises `PlanMismatchError` for a plan of
+    another transcript, and an `ArgumentError` for a wrong number of summaries or a blank one. O(messages) and the new
+    text.
     """
     return apply_opened(transcript, plan, openings(transcript, plan), summaries)
 
@@ -136,7 +137,7 @@ def _judge(
     texts: Sequence[str],
     summary_at: int,
 ) -> Applied | Skip:
-    report = checks.scan(result, plan.options)
+    report = checks.scan(result, plan.options, before=transcript)
     if not report.ok:
         errors = tuple(finding for finding in report.findings if finding.severity == "error")
         return Skip("invalid_output", f"The result would not be valid: {errors[0].text}.", plan.before, errors)

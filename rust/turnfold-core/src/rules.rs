@@ -118,6 +118,15 @@ pub struct RefusedStep {
     pub demand: Demand,
 }
 
+/// What came signed or sealed goes back as it came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SealDemand {
+    /// Fields of a sealed block that the client may set or leave out.
+    pub free_fields: &'static [&'static str],
+    /// The demand.
+    pub demand: Demand,
+}
+
 /// How long a reply may be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputDemand {
@@ -239,6 +248,8 @@ pub struct Rules {
     pub only_last: Option<(&'static str, Demand)>,
     /// All that is sent as input stands in the request.
     pub server_holds: Option<Demand>,
+    /// Sealed blocks are what they are in an earlier transcript.
+    pub seals_unchanged: Option<SealDemand>,
 }
 
 impl Rules {
@@ -303,6 +314,7 @@ impl Rules {
             part_needs_call: None,
             only_last: None,
             server_holds: None,
+            seals_unchanged: None,
         }
     };
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use turnfold_core::Transcript;
-use turnfold_core::findings::{CHECKS, Finding, Severity, scan};
+use turnfold_core::findings::{CHECKS, Finding, Severity, scan_after};
 use turnfold_core::layout::layout;
 use turnfold_core::pairs::{BlockRef, Pair, ScanOptions};
 use turnfold_core::splits::{Blocker, Keep, find_split_by, splits};
@@ -28,7 +28,11 @@ fn table(name: &str) -> Vec<Value> {
 }
 
 fn transcript(case: &Value) -> Transcript {
-    let body = Arc::new(case["body"].to_string().into_bytes());
+    transcript_in(case, "body")
+}
+
+fn transcript_in(case: &Value, field: &str) -> Transcript {
+    let body = Arc::new(case[field].to_string().into_bytes());
     Transcript::from_json(body, case["format"].as_str()).unwrap()
 }
 
@@ -96,7 +100,8 @@ fn pairs(pairs: &[Pair]) -> Value {
 fn scans_find_what_the_table_says() {
     for case in table("scan.json") {
         let name = &case["name"];
-        let found = scan(&transcript(&case), &options(&case));
+        let before = case.get("before").map(|_| transcript_in(&case, "before"));
+        let found = scan_after(&transcript(&case), before.as_ref(), &options(&case));
         let findings: Vec<Value> = found.findings.iter().map(shown).collect();
         assert_eq!(Value::from(findings), case["findings"], "{name}");
         for finding in &found.findings {

@@ -70,11 +70,16 @@ type RepairFields = (
 type DifferenceFields = (&'static str, Option<usize>, String);
 
 #[pyfunction]
-pub(crate) fn scan(py: Python<'_>, transcript: &Transcript, options: OptionFields<'_>) -> PyResult<ScanFields> {
+pub(crate) fn scan(
+    py: Python<'_>,
+    transcript: &Transcript,
+    before: Option<&Transcript>,
+    options: OptionFields<'_>,
+) -> PyResult<ScanFields> {
     let options = scan_options(options)?;
     detached(py, || {
         let transcript = &transcript.0;
-        let scan = findings::scan(transcript, &options);
+        let scan = findings::scan_after(transcript, before.map(|before| &before.0), &options);
         let table = scan.pairs;
         let place = |at: &BlockRef| (table.call_id(transcript, *at), at.message, at.block);
         let pairs = table.pairs.iter().map(|pair| {

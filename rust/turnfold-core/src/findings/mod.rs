@@ -13,6 +13,7 @@ pub mod broken_seal;
 pub mod call_id_form;
 pub mod call_out_of_turn;
 pub mod call_without_id;
+pub mod changed_seal;
 pub mod duplicate_call_id;
 pub mod duplicate_result;
 pub mod early_prefill;
@@ -174,6 +175,7 @@ pub static CHECKS: &[Check] = &[
     call_id_form::CHECK,
     call_out_of_turn::CHECK,
     call_without_id::CHECK,
+    changed_seal::CHECK,
     duplicate_call_id::CHECK,
     duplicate_result::CHECK,
     early_prefill::CHECK,
@@ -218,9 +220,16 @@ pub static CHECKS: &[Check] = &[
 
 /// Checks `transcript` against every demand of its format. O(blocks), plus the sort of the findings.
 pub fn scan(transcript: &Transcript, options: &ScanOptions) -> Scan {
+    scan_after(transcript, None, options)
+}
+
+/// The same for a transcript that was made from `before`, or goes on from it: what the provider sealed there is still
+/// as it was. A `before` of another format says nothing about seals. O(blocks of both), plus the sort.
+pub fn scan_after(transcript: &Transcript, before: Option<&Transcript>, options: &ScanOptions) -> Scan {
     let pairs = pairs::pair(transcript, options);
     let mut scene = Scene {
         transcript,
+        before,
         options,
         rules: transcript.format().rules(),
         pairs: &pairs,
@@ -271,6 +280,7 @@ pub(crate) fn severity(options: &ScanOptions, code: &str, demand: Demand) -> Sev
 /// What a check sees, and where it reports.
 struct Scene<'a> {
     transcript: &'a Transcript,
+    before: Option<&'a Transcript>,
     options: &'a ScanOptions,
     rules: &'static Rules,
     pairs: &'a PairTable,

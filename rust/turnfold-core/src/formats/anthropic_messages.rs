@@ -11,7 +11,7 @@ use marks::{body_mark, message_mark};
 
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
+use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand, refused, refused_by_some};
 use crate::transcript::{
     Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span, TextSpan,
 };
@@ -551,6 +551,13 @@ pub static RULES: Rules = Rules {
         "AM-12",
         "Expected `thinking` or `redacted_thinking`, but found `tool_use`",
     )),
+    seals_unchanged: Some(SealDemand {
+        free_fields: &["cache_control"],
+        demand: refused(
+            "AM-11",
+            "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+        ),
+    }),
     ..Rules::NONE
 };
 

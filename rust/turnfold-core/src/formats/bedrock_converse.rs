@@ -9,7 +9,7 @@
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, blocks_message, content_form, literal, role_of};
 use crate::json::{self, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
+use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand, refused, refused_by_some};
 use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
 
 /// The format.
@@ -545,6 +545,13 @@ pub static RULES: Rules = Rules {
         "AM-12",
         "Expected `thinking` or `redacted_thinking`, but found `tool_use`",
     )),
+    seals_unchanged: Some(SealDemand {
+        free_fields: &[],
+        demand: refused(
+            "AM-11",
+            "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
+        ),
+    }),
     ..Rules::NONE
 };
 

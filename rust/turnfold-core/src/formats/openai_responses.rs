@@ -8,7 +8,7 @@ use super::{Mark, Rows, Section, Strength, WireFormat, plain_message};
 use crate::findings::Severity;
 use crate::json::Value;
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{Demand, IdScope, ResultPlace, Rules, refused, refused_by_some, unconfirmed};
+use crate::rules::{Demand, IdScope, ResultPlace, Rules, SealDemand, refused, refused_by_some, unconfirmed};
 use crate::transcript::{BlockView, Head, Message, Role, TextForm, TextSpan, Transcript};
 
 mod items;
@@ -226,5 +226,9 @@ pub static RULES: Rules = Rules {
         "OR-3",
         "neither the program nor the request for approval that it belongs to was found",
     )),
+    seals_unchanged: Some(SealDemand {
+        free_fields: &["id", "status"],
+        demand: refused("OR-8", "The encrypted content could not be verified"),
+    }),
     ..Rules::NONE
 };

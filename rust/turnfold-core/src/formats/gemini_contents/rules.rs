@@ -1,6 +1,8 @@
 //! What generateContent demands.
 
-use crate::rules::{ContentDemand, IdScope, OutputDemand, ResultPlace, RoleDemand, Rules, refused, refused_by_some};
+use crate::rules::{
+    ContentDemand, IdScope, OutputDemand, ResultPlace, RoleDemand, Rules, SealDemand, refused, refused_by_some,
+};
 
 /// The demands of the format. Error texts are as public reports and recordings quote them: google-gemini/gemini-cli#3814,
 /// #4029, #5443, #7784 and #13467, LionSR/TeXRA#2511, and the recordings of OpenTelemetry's test suite; signatures and
@@ -56,6 +58,10 @@ pub static RULES: Rules = Rules {
             "GM-13",
             "the supported range is from 1 (inclusive) to 65537 (exclusive)",
         ),
+    }),
+    seals_unchanged: Some(SealDemand {
+        free_fields: &[],
+        demand: refused("GM-6", "the thought signature does not fit its part"),
     }),
     ..Rules::NONE
 };
