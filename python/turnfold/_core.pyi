@@ -18,6 +18,7 @@ __all__ = [
     "layout",
     "occurring",
     "repair",
+    "rules",
     "scan",
     "split_points",
     "surviving",
@@ -108,6 +109,15 @@ class Splits:
         self, transcript: Transcript, kind: Literal["messages", "turns", "tokens"], amount: int, encoding: str
     ) -> tuple[int, int, list[_Blocker]] | None: ...
 
+def rules() -> list[
+    tuple[
+        str,
+        Literal["integrity", "order", "content"],
+        str,
+        str,
+        Literal["error", "warning", "hint", "off"],
+    ]
+]: ...
 def scan(
     transcript: Transcript, before: Transcript | None, options: _Options
 ) -> tuple[

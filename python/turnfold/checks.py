@@ -1,18 +1,23 @@
 """The typed face of the kernel's checks: integrity and its repair, legal cuts, shared cache prefixes."""
 
+import difflib
+import functools
 import sys
-from collections.abc import Collection, Iterator
-from typing import Literal, assert_never
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final, Literal, assert_never
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
-from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair
+from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair, Rule
 from turnfold.model.layout import Layout
 from turnfold.model.prefix import Difference, PrefixReport
 from turnfold.model.repair import DEFAULT_REPAIR, Repair, RepairOptions
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Transcript, kernel_of
+
+LONGEST_NAME: Final = 80
+"""Characters of a misspelled name that are shown and compared."""
 
 
 def scan(
@@ -41,6 +46,33 @@ def scan(
         duplicate_result_ids=tuple(result_ids),
         unknown_kinds=tuple(unknown),
     )
+
+
+@functools.cache
+def rules() -> tuple[Rule, ...]:
+    """List what transcripts are held to: one entry a finding code, wire format and provider rule, by code.
+
+    `docs/rules.md` has the same as a page, with what each rule demands.
+    """
+    return tuple(Rule(*fields) for fields in _core.rules())
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Raise `ArgumentError` for the first name that is neither a finding code nor a rule id, with those close to it."""
+    for name in names:
+        if name not in _rule_names():
+            spellings = {known.casefold(): known for known in sorted(_rule_names())}
+            found = difflib.get_close_matches(name.casefold(), spellings) if len(name) <= LONGEST_NAME else []
+            meant = f"; close to it: {', '.join(spellings[spelling] for spelling in found)}" if found else ""
+            raise ArgumentError(
+                f"No finding code or rule id is named {name[:LONGEST_NAME]!r}{meant}. turnfold.checks.rules() and "
+                "docs/rules.md list them all"
+            )
+
+
+@functools.cache
+def _rule_names() -> frozenset[str]:
+    return frozenset(name for rule in rules() for name in (rule.code, rule.rule))
 
 
 def repair(transcript: Transcript, options: RepairOptions = DEFAULT_REPAIR) -> tuple[Transcript, tuple[Repair, ...]]:
@@ -181,6 +213,7 @@ _Fields = tuple[
 def _fields(options: ScanOptions) -> _Fields:
     if options.window_tokens is not None and options.window_tokens < 0:
         raise ArgumentError(f"window_tokens must be at least 0, got {options.window_tokens}")
+    check_names(name for name, _ in options.severities)
     return (
         list(options.pending_ids),
         options.thinking,

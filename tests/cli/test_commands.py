@@ -56,7 +56,7 @@ def test_scan_record_of_a_clean_one(run, file):
     ran = run("scan", file, "--json")
     assert ran.status == 0
     (record,) = ran.records
-    assert list(record) == ["path", "index", "id", "format", "ok", "pairs", "pending", "findings"]
+    assert list(record) == ["path", "index", "id", "format", "ok", "pairs", "pending", "findings", "unknown_kinds"]
     assert (record["ok"], record["pairs"], record["pending"]) == (True, 1, [])
 
 

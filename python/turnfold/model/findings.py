@@ -4,6 +4,8 @@ from typing import Literal
 
 import msgspec
 
+from turnfold.model.scan import RuleSeverity
+
 Severity = Literal["error", "warning", "hint"]
 Category = Literal["integrity", "order", "content"]
 
@@ -20,6 +22,19 @@ class Finding(msgspec.Struct, frozen=True):
     call_id: str | None
     path: str
     text: str
+
+
+class Rule(msgspec.Struct, frozen=True):
+    """One demand of a provider: the finding code that breaking it has in a wire format, and how bad that is.
+
+    `severity` is the one of a scan without options; `off` is found only where `ScanOptions.severities` says so.
+    """
+
+    code: str
+    category: Category
+    format: str
+    rule: str
+    severity: RuleSeverity
 
 
 class Pair(msgspec.Struct, frozen=True):

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use turnfold_core::findings::{self, Severity};
+use turnfold_core::findings::{self, CHECKS, Severity};
+use turnfold_core::formats;
 use turnfold_core::layout as parts;
 use turnfold_core::pairs::{BlockRef, ScanOptions};
 use turnfold_core::prefix;
@@ -39,6 +40,8 @@ type FindingFields = (
     String,
     String,
 );
+/// `code`, `category`, format, `rule`, `severity`.
+type RuleFields = (&'static str, &'static str, &'static str, &'static str, &'static str);
 /// `call_id`, call's message and block, result's message and block, `misplaced`.
 type PairFields = (Option<String>, usize, usize, usize, usize, bool);
 /// `call_id`, message, block.
@@ -110,6 +113,23 @@ pub(crate) fn scan(
             table.duplicate_result_ids,
             scan.unknown_kinds,
         ))
+    })
+}
+
+/// Every demand that a format's transcripts are held to, by code, then format.
+#[pyfunction]
+pub(crate) fn rules(py: Python<'_>) -> PyResult<Vec<RuleFields>> {
+    attached(py, || {
+        let each = CHECKS.iter().flat_map(|check| {
+            formats::ALL.iter().flat_map(move |format| {
+                let demands = check.demands(format.rules()).into_iter();
+                demands.map(move |(rule, severity)| {
+                    let (category, severity) = (check.category.as_str(), severity.as_str());
+                    (check.code, category, format.name(), rule, severity)
+                })
+            })
+        });
+        Ok(each.collect())
     })
 }
 

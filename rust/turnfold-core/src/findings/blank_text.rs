@@ -8,6 +8,7 @@ use crate::transcript::{BlockKind, BlockView, Place};
 pub(super) const CHECK: Check = Check {
     code: "blank_text",
     category: Category::Content,
+    demands: |rules| rules.no_blank_text.into_iter().chain(rules.no_white_text).collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::{Binding, BlockView};
 pub(super) const CHECK: Check = Check {
     code: "broken_seal",
     category: Category::Content,
+    demands: |rules| rules.seals_whole.into_iter().collect(),
     run,
 };
 

@@ -12,6 +12,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "call_id_form",
     category: Category::Content,
+    demands: |rules| rules.call_id_form.map(|form| form.demand).into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "call_out_of_turn",
     category: Category::Order,
+    demands: |rules| rules.call_after_user.into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "call_without_id",
     category: Category::Integrity,
+    demands: |rules| vec![rules.call_needs_id],
     run,
 };
 

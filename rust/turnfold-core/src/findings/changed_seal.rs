@@ -21,6 +21,7 @@ use crate::transcript::{BlockView, MessageView, Role, Transcript};
 pub(super) const CHECK: Check = Check {
     code: "changed_seal",
     category: Category::Integrity,
+    demands: |rules| rules.seals_unchanged.map(|seals| seals.demand).into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::rules::IdScope;
 pub(super) const CHECK: Check = Check {
     code: "duplicate_call_id",
     category: Category::Integrity,
+    demands: |rules| vec![rules.distinct_call_ids],
     run,
 };
 

@@ -9,6 +9,7 @@ use super::{Category, Check, Scene, quoted};
 pub(super) const CHECK: Check = Check {
     code: "duplicate_result",
     category: Category::Integrity,
+    demands: |rules| vec![rules.one_result_per_call],
     run,
 };
 

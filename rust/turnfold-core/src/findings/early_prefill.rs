@@ -8,6 +8,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "early_prefill",
     category: Category::Order,
+    demands: |rules| rules.prefill.map(|prefill| prefill.demand).into_iter().collect(),
     run,
 };
 

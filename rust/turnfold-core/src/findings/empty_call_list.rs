@@ -11,6 +11,7 @@ use crate::transcript::{BlockKind, Role, Transcript};
 pub(super) const CHECK: Check = Check {
     code: "empty_call_list",
     category: Category::Content,
+    demands: |rules| rules.call_list_not_empty.into_iter().collect(),
     run,
 };
 

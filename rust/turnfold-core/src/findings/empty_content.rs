@@ -10,6 +10,7 @@ use crate::transcript::{BlockKind, BlockView, ContentForm, MessageView, Role};
 pub(super) const CHECK: Check = Check {
     code: "empty_content",
     category: Category::Content,
+    demands: |rules| rules.content.map(|content| content.demand).into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::{Binding, MessageView, Role};
 pub(super) const CHECK: Check = Check {
     code: "first_not_user",
     category: Category::Order,
+    demands: |rules| rules.first_is_user.into_iter().collect(),
     run,
 };
 

@@ -11,6 +11,7 @@ use crate::transcript::{BlockKind, BlockView};
 pub(super) const CHECK: Check = Check {
     code: "interleaved_calls",
     category: Category::Order,
+    demands: |rules| rules.calls_together.into_iter().collect(),
     run,
 };
 

@@ -12,6 +12,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "item_id_as_call_id",
     category: Category::Integrity,
+    demands: |rules| rules.call_id_pairs.into_iter().collect(),
     run,
 };
 

@@ -8,6 +8,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "late_system",
     category: Category::Order,
+    demands: |rules| rules.system_first.into_iter().collect(),
     run,
 };
 

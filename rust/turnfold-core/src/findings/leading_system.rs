@@ -5,6 +5,7 @@ use super::{Category, Check, Scene};
 pub(super) const CHECK: Check = Check {
     code: "leading_system",
     category: Category::Order,
+    demands: |rules| rules.no_leading_system.into_iter().collect(),
     run,
 };
 

@@ -10,6 +10,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "loop_without_reasoning",
     category: Category::Content,
+    demands: |rules| rules.loop_keeps_reasoning.into_iter().collect(),
     run,
 };
 

@@ -10,6 +10,7 @@ use crate::transcript::{Binding, MessageView, Role};
 pub(super) const CHECK: Check = Check {
     code: "loose_reasoning",
     category: Category::Integrity,
+    demands: |rules| rules.reasoning_needs_item.into_iter().collect(),
     run,
 };
 

@@ -10,6 +10,7 @@ use super::{Category, Check, Scene};
 pub(super) const CHECK: Check = Check {
     code: "lost_reasoning",
     category: Category::Integrity,
+    demands: |rules| rules.item_keeps_reasoning.into_iter().collect(),
     run,
 };
 

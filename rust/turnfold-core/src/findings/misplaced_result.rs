@@ -10,6 +10,7 @@ use crate::rules::ResultPlace;
 pub(super) const CHECK: Check = Check {
     code: "misplaced_result",
     category: Category::Integrity,
+    demands: |rules| vec![rules.result_in_place],
     run,
 };
 

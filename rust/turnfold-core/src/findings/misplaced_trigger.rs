@@ -5,6 +5,7 @@ use super::{Category, Check, Scene};
 pub(super) const CHECK: Check = Check {
     code: "misplaced_trigger",
     category: Category::Order,
+    demands: |rules| rules.only_last.map(|(_, demand)| demand).into_iter().collect(),
     run,
 };
 

@@ -6,6 +6,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "missing_name",
     category: Category::Content,
+    demands: |rules| rules.name_needed.into_iter().collect(),
     run,
 };
 

@@ -10,6 +10,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "missing_reasoning",
     category: Category::Integrity,
+    demands: |rules| rules.loop_starts_with_reasoning.into_iter().collect(),
     run,
 };
 

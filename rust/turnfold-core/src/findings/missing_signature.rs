@@ -11,6 +11,7 @@ use crate::pairs::BlockRef;
 pub(super) const CHECK: Check = Check {
     code: "missing_signature",
     category: Category::Integrity,
+    demands: |rules| rules.first_call_signed.into_iter().collect(),
     run,
 };
 

@@ -165,7 +165,23 @@ pub struct Check {
     pub code: &'static str,
     /// What the rule is about.
     pub category: Category,
+    /// The demands of a table that the rule is checked for; none where the table makes no such demand.
+    demands: fn(&Rules) -> Vec<Demand>,
     run: fn(&mut Scene<'_>),
+}
+
+impl Check {
+    /// What this rule holds transcripts of a format with these demands to, each rule id and severity once.
+    pub fn demands(&self, rules: &Rules) -> Vec<(&'static str, Severity)> {
+        let mut found = Vec::new();
+        for demand in (self.demands)(rules) {
+            // A table leaves unset what its format has no place for.
+            if !demand.rule.is_empty() && !found.contains(&(demand.rule, demand.severity)) {
+                found.push((demand.rule, demand.severity));
+            }
+        }
+        found
+    }
 }
 
 /// Every check, by code.

@@ -8,6 +8,7 @@ use super::{Category, Check, Scene};
 pub(super) const CHECK: Check = Check {
     code: "no_messages",
     category: Category::Content,
+    demands: |rules| vec![rules.has_messages],
     run,
 };
 

@@ -8,6 +8,7 @@ use super::{Category, Check, Scene, quoted};
 pub(super) const CHECK: Check = Check {
     code: "omitted_call_id",
     category: Category::Integrity,
+    demands: |rules| rules.result_repeats_id.into_iter().collect(),
     run,
 };
 

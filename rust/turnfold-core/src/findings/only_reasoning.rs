@@ -8,6 +8,7 @@ use crate::transcript::{BlockKind, Role};
 pub(super) const CHECK: Check = Check {
     code: "only_reasoning",
     category: Category::Content,
+    demands: |rules| rules.not_only_reasoning.into_iter().collect(),
     run,
 };
 

@@ -12,6 +12,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "orphan_part",
     category: Category::Integrity,
+    demands: |rules| rules.part_needs_call.into_iter().collect(),
     run,
 };
 

@@ -10,6 +10,7 @@ use crate::pairs;
 pub(super) const CHECK: Check = Check {
     code: "orphan_result",
     category: Category::Integrity,
+    demands: |rules| vec![rules.result_needs_call],
     run,
 };
 

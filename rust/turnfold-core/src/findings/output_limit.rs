@@ -7,6 +7,7 @@ use super::{Category, Check, Scene};
 pub(super) const CHECK: Check = Check {
     code: "output_limit",
     category: Category::Content,
+    demands: |rules| rules.output_tokens.map(|limit| limit.demand).into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::{BlockKind, BlockView};
 pub(super) const CHECK: Check = Check {
     code: "reasoning_without_summary",
     category: Category::Content,
+    demands: |rules| rules.reasoning_field.map(|(_, demand)| demand).into_iter().collect(),
     run,
 };
 

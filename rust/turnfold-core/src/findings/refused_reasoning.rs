@@ -8,6 +8,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "refused_reasoning",
     category: Category::Content,
+    demands: |rules| rules.no_reasoning.into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "repeated_role",
     category: Category::Order,
+    demands: |rules| rules.roles_alternate.into_iter().collect(),
     run,
 };
 

@@ -12,6 +12,7 @@ use crate::transcript::{BlockKind, BlockView, MessageView, Role};
 pub(super) const CHECK: Check = Check {
     code: "result_count",
     category: Category::Integrity,
+    demands: |rules| rules.result_per_call_count.into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::{BlockKind, BlockView, Role};
 pub(super) const CHECK: Check = Check {
     code: "result_not_first",
     category: Category::Order,
+    demands: |rules| rules.results_first.into_iter().collect(),
     run,
 };
 

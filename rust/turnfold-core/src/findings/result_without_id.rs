@@ -9,6 +9,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "result_without_id",
     category: Category::Integrity,
+    demands: |rules| vec![rules.result_needs_id],
     run,
 };
 

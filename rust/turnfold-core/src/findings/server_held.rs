@@ -9,6 +9,7 @@ use crate::transcript::Binding;
 pub(super) const CHECK: Check = Check {
     code: "server_held",
     category: Category::Content,
+    demands: |rules| rules.server_holds.into_iter().collect(),
     run,
 };
 

@@ -7,6 +7,7 @@ use super::{Category, Check, Scene};
 pub(super) const CHECK: Check = Check {
     code: "several_system",
     category: Category::Order,
+    demands: |rules| rules.one_system.into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::{BlockKind, Role};
 pub(super) const CHECK: Check = Check {
     code: "text_after_call",
     category: Category::Order,
+    demands: |rules| rules.no_text_after_call.into_iter().collect(),
     run,
 };
 

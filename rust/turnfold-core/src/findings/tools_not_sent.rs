@@ -10,6 +10,7 @@ use crate::transcript::BlockKind;
 pub(super) const CHECK: Check = Check {
     code: "tools_not_sent",
     category: Category::Content,
+    demands: |rules| rules.tools_sent.into_iter().collect(),
     run,
 };
 

@@ -10,6 +10,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "trailing_assistant",
     category: Category::Order,
+    demands: |rules| rules.last_not_assistant.into_iter().collect(),
     run,
 };
 

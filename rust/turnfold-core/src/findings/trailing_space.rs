@@ -8,6 +8,7 @@ use crate::transcript::{BlockKind, Role};
 pub(super) const CHECK: Check = Check {
     code: "trailing_space",
     category: Category::Content,
+    demands: |rules| rules.last_not_trailing_space.into_iter().collect(),
     run,
 };
 

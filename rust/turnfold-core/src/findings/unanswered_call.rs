@@ -8,6 +8,11 @@ use super::{Category, Check, Scene, quoted};
 pub(super) const CHECK: Check = Check {
     code: "unanswered_call",
     category: Category::Integrity,
+    demands: |rules| {
+        std::iter::once(rules.call_needs_result)
+            .chain(rules.server_call_needs_result)
+            .collect()
+    },
     run,
 };
 

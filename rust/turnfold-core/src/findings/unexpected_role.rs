@@ -7,6 +7,7 @@ use super::{Category, Check, Scene};
 pub(super) const CHECK: Check = Check {
     code: "unexpected_role",
     category: Category::Order,
+    demands: |rules| rules.refused_steps.iter().map(|step| step.demand).collect(),
     run,
 };
 

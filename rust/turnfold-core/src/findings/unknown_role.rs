@@ -9,6 +9,7 @@ use crate::transcript::Role;
 pub(super) const CHECK: Check = Check {
     code: "unknown_role",
     category: Category::Order,
+    demands: |rules| rules.roles.map(|roles| roles.demand).into_iter().collect(),
     run,
 };
 

@@ -8,6 +8,7 @@ use crate::transcript::{Binding, BlockKind};
 pub(super) const CHECK: Check = Check {
     code: "unresolvable_id",
     category: Category::Integrity,
+    demands: |rules| rules.ids_resolve.into_iter().collect(),
     run,
 };
 
