@@ -50,10 +50,7 @@ def scan(
 
 @functools.cache
 def rules() -> tuple[Rule, ...]:
-    """List what transcripts are held to: one entry a finding code, wire format and provider rule, by code.
-
-    `docs/rules.md` has the same as a page, with what each rule demands.
-    """
+    """List what transcripts are held to: one entry a finding code, wire format and provider rule, by code."""
     return tuple(Rule(*fields) for fields in _core.rules())
 
 
@@ -65,8 +62,8 @@ def check_names(names: Iterable[str]) -> None:
             found = difflib.get_close_matches(name.casefold(), spellings) if len(name) <= LONGEST_NAME else []
             meant = f"; close to it: {', '.join(spellings[spelling] for spelling in found)}" if found else ""
             raise ArgumentError(
-                f"No finding code or rule id is named {name[:LONGEST_NAME]!r}{meant}. turnfold.checks.rules() and "
-                "docs/rules.md list them all"
+                f"No finding code or rule id is named {name[:LONGEST_NAME]!r}{meant}. turnfold.checks.rules() lists "
+                "them all"
             )
 
 

@@ -25,7 +25,7 @@ warnings and hints are not, or only by stricter servers.
 
 --rules NAME asks for what one kind of receiver refuses: {", ".join(BY_NAME)}.
 --severity replaces how bad breaking one rule is: a finding code or a provider's rule id, =, and off, hint, warning or
-error. It goes before --rules, and of two for one rule the later counts. docs/rules.md lists all rules.
+error. It goes before --rules, and of two for one rule the later counts.
 
 {INPUTS_HELP}
 
