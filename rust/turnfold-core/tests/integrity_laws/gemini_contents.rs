@@ -34,6 +34,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct Writer {
     /// The spelling of the SDKs.
     snake: bool,
+    /// Whether the first call of every batch is signed, as models that check it want.
+    signed: bool,
     next_id: usize,
     messages: Vec<Value>,
     pending_ids: Vec<String>,
@@ -105,7 +107,10 @@ impl Writer {
             }
             Step::Waiting if may_wait => {
                 self.user();
-                let (call, _) = self.pair(true, false);
+                let (mut call, _) = self.pair(true, false);
+                if self.signed {
+                    call["thoughtSignature"] = json!("QUJD");
+                }
                 self.pending_ids.push(format!("c{}", self.next_id));
                 self.says("model", vec![call]);
             }
@@ -124,7 +129,7 @@ impl Writer {
         let mut results = Vec::new();
         for k in 0..count {
             let (mut call, result) = self.pair(ids, alike);
-            if signs && k == 0 {
+            if (signs || self.signed) && k == 0 {
                 call["thoughtSignature"] = json!("QUJD");
             }
             parts.push(call);
@@ -142,14 +147,15 @@ impl Writer {
 pub(crate) fn clean() -> impl Strategy<Value = Sample> {
     let tail = prop::option::of((1..4_usize, 0..4_usize, any::<[bool; 5]>()));
     (
-        any::<bool>(),
+        any::<[bool; 2]>(),
         prop::collection::vec(step(), 0..6),
         tail,
         prop::bool::weighted(0.2),
     )
-        .prop_map(|(snake, steps, tail, may_wait)| {
+        .prop_map(|([snake, signed], steps, tail, may_wait)| {
             let mut writer = Writer {
                 snake,
+                signed,
                 next_id: 0,
                 messages: Vec::new(),
                 pending_ids: Vec::new(),
@@ -166,7 +172,7 @@ pub(crate) fn clean() -> impl Strategy<Value = Sample> {
                 options: ScanOptions {
                     pending_ids: writer.pending_ids,
                     thinking: Some(false),
-                    signatures: Some(false),
+                    signatures: Some(signed),
                     ..ScanOptions::default()
                 },
                 messages: writer.messages,
@@ -190,7 +196,7 @@ pub(crate) fn damaged() -> impl Strategy<Value = Sample> {
     })
 }
 
-fn strange() -> [Value; 10] {
+fn strange() -> [Value; 14] {
     [
         json!({"hologram": 1}),
         json!({"text": "hm", "thought": true}),
@@ -201,6 +207,10 @@ fn strange() -> [Value; 10] {
         json!({"functionCall": {"id": "c1", "name": "f", "args": {}}}),
         json!({"functionResponse": {"name": "f", "response": {}}}),
         json!({"functionResponse": {"id": "c1", "name": "f", "response": {}}}),
+        json!({"functionResponse": {"id": "c1", "name": "f", "response": {}, "willContinue": true}}),
+        json!({"functionResponse": {"name": "f", "response": {}, "willContinue": true}}),
+        json!({"executableCode": {"language": "PYTHON", "code": "1"}}),
+        json!({"codeExecutionResult": {"outcome": "OUTCOME_OK", "output": "1"}}),
         json!("loose"),
     ]
 }

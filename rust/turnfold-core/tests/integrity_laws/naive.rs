@@ -19,7 +19,7 @@ pub(crate) struct Table {
 /// What a block pairs by.
 fn key(block: &BlockView<'_>) -> Option<(u8, Option<String>)> {
     let family = block.row.family;
-    if block.row.by_name && family > 0 {
+    if block.row.by_name && (family > 0 || block.row.server_side) {
         return Some((family, None));
     }
     public_id(block).map(|id| (family, Some(id)))
@@ -37,6 +37,19 @@ fn public_id(block: &BlockView<'_>) -> Option<String> {
             .map(|name| format!("fn:{name}"));
     }
     block.call_id().map(|id| id.to_string())
+}
+
+/// What the caller knows call `c` by: where names pair, the name and how many calls of that name stand before.
+fn known_as(t: &Transcript, blocks: &[BlockView<'_>], c: usize) -> Option<String> {
+    let call = &blocks[c];
+    if !t.format().rules().names_pair || !call.row.by_name || call.row.family > 0 {
+        return public_id(call);
+    }
+    let name = call.name()?;
+    let before = blocks[..c]
+        .iter()
+        .filter(|b| is_call(b) && b.name().as_ref() == Some(&name));
+    Some(format!("{name}#{}", before.count()))
 }
 
 /// Whether it is a call that wants a result.
@@ -78,6 +91,11 @@ fn in_place(t: &Transcript, call: &BlockView<'_>, result: &BlockView<'_>) -> boo
     if call.row.server_side || t.format().rules().result_place == ResultPlace::Later {
         return true;
     }
+    stands_after(t, call, result)
+}
+
+/// Whether `result` stands where results of the message with `call` belong.
+fn stands_after(t: &Transcript, call: &BlockView<'_>, result: &BlockView<'_>) -> bool {
     if call.message >= result.message || role(t, call.message) != Role::Assistant {
         return false;
     }
@@ -95,6 +113,52 @@ fn in_place(t: &Transcript, call: &BlockView<'_>, result: &BlockView<'_>) -> boo
     }
 }
 
+/// The first open call of the nearest message that has one; where names pair, joined messages are one.
+fn first_open(
+    t: &Transcript,
+    before: &[BlockView<'_>],
+    answered: &[Option<usize>],
+    wanted: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let group = |c: usize| match before[c].message {
+        m if t.format().rules().names_pair && role(t, m) == Role::Assistant => run_start(t, m),
+        m => m,
+    };
+    let open: Vec<usize> = (0..before.len())
+        .filter(|&c| wanted(c) && answered[c].is_none())
+        .collect();
+    let nearest = open.last().map(|&c| group(c))?;
+    open.into_iter().find(|&c| group(c) == nearest)
+}
+
+/// The open call of the result's name of which only one has an id, where the result stands in its place and answers no
+/// call by its own form there.
+fn other_form(
+    t: &Transcript,
+    blocks: &[BlockView<'_>],
+    answered: &[Option<usize>],
+    r: usize,
+    own: Option<usize>,
+) -> Option<usize> {
+    let result = &blocks[r];
+    let placed = |c: &usize| stands_after(t, &blocks[*c], result);
+    let id = key(result)?;
+    if !t.format().rules().names_pair || own.as_ref().is_some_and(placed) {
+        return None;
+    }
+    let known = blocks[..r].iter().any(|b| is_call(b) && key(b).as_ref() == Some(&id));
+    if result.row.by_name && id.1.is_none() || !result.row.by_name && known {
+        return None;
+    }
+    let name = result.name()?;
+    let wanted = |c: usize| {
+        let call = &blocks[c];
+        let other = call.row.by_name != result.row.by_name && !call.row.server_side && call.row.family == 0;
+        is_call(call) && other && key(call).is_some() && call.name().as_ref() == Some(&name)
+    };
+    first_open(t, &blocks[..r], answered, wanted).filter(placed)
+}
+
 pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
     let blocks = blocks(t);
     let mut answered = vec![None; blocks.len()];
@@ -105,17 +169,21 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
         .filter(|(_, b)| b.kind() == BlockKind::ToolResult)
     {
         let same = |c: usize| is_call(&blocks[c]) && key(&blocks[c]).is_some() && key(&blocks[c]) == key(result);
-        let nearest = (0..r)
-            .rev()
-            .find(|&c| same(c) && answered[c].is_none())
-            .map(|c| blocks[c].message);
-        let call = (0..r).find(|&c| same(c) && answered[c].is_none() && Some(blocks[c].message) == nearest);
-        if let Some(c) = call {
+        let last = (0..r).rev().find(|&c| same(c));
+        let own = first_open(t, &blocks[..r], &answered, same);
+        let other = other_form(t, &blocks, &answered, r, own);
+        let call = other.or(own);
+        // Of a call that the model does not wait for, there may be several results.
+        let goes_on =
+            |c: &usize| result.row.non_blocking || answered[*c].is_some_and(|r: usize| blocks[r].row.non_blocking);
+        let further = last.filter(|_| call.is_none()).filter(goes_on);
+        if let Some(c) = call.or(further) {
             answered[c] = Some(r);
+            let anywhere = result.row.non_blocking || further.is_some();
             out.pairs.push(Pair {
                 call: at(&blocks[c]),
                 result: at(result),
-                misplaced: !in_place(t, &blocks[c], result),
+                misplaced: !anywhere && !in_place(t, &blocks[c], result),
             });
             continue;
         }
@@ -124,7 +192,7 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
             continue;
         }
         out.orphan_results.push(at(result));
-        if let Some(c) = (0..r).rev().find(|&c| same(c)) {
+        if let Some(c) = last {
             out.repeated_results.push(Pair {
                 call: at(&blocks[c]),
                 result: at(result),
@@ -134,9 +202,9 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
     }
     let batch = open_batch(t, &out);
     for (c, call) in blocks.iter().enumerate().filter(|(_, b)| is_call(b)) {
-        let id = public_id(call);
+        let id = known_as(t, &blocks, c);
         let named = id.as_ref().is_some_and(|id| options.pending_ids.contains(id));
-        let alike = |d: usize| is_call(&blocks[d]) && public_id(&blocks[d]) == id;
+        let alike = |d: usize| is_call(&blocks[d]) && known_as(t, &blocks, d) == id;
         let last_of_answered = (0..blocks.len()).filter(|&d| alike(d)).all(|d| answered[d].is_some())
             && (c + 1..blocks.len()).all(|d| !alike(d));
         let inner =
