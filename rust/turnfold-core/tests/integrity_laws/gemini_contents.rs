@@ -43,6 +43,7 @@ struct Writer {
 
 impl Writer {
     fn says(&mut self, role: &str, parts: Vec<Value>) {
+        let parts = Value::from(parts);
         self.messages.push(json!({"role": role, "parts": parts}));
     }
 
