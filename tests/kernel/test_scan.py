@@ -14,7 +14,9 @@ VECTORS = json.loads((Path(__file__).parents[1] / "vectors/scan.json").read_text
 
 
 def transcript_of(case: dict[str, Any], field: str = "body") -> Transcript:
-    return Transcript.from_json(json.dumps(case[field]).encode(), format=case["format"])
+    text = case.get(f"{field}_text")
+    body = json.dumps(case[field]) if text is None else text
+    return Transcript.from_json(body.encode(), format=case["format"])
 
 
 def options_of(case: dict[str, Any]) -> ScanOptions:

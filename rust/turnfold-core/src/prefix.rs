@@ -94,7 +94,7 @@ fn first_difference(before: &Transcript, after: &Transcript, shared: &mut Shared
 }
 
 /// The bytes of a section that stands outside the messages.
-fn part(transcript: &Transcript, section: Section) -> Option<&[u8]> {
+pub(crate) fn part(transcript: &Transcript, section: Section) -> Option<&[u8]> {
     let head = transcript.head();
     let span = match section {
         Section::Tools => head.tools,
@@ -121,7 +121,7 @@ fn head_part(before: &Transcript, after: &Transcript, section: Section, shared: 
 }
 
 /// Where a section stands in the body.
-fn section_path(transcript: &Transcript, section: Section) -> String {
+pub(crate) fn section_path(transcript: &Transcript, section: Section) -> String {
     let head = transcript.head();
     let path = match section {
         Section::Tools => head.tools_path,
@@ -237,6 +237,28 @@ fn without_markers<'a>(format: &dyn WireFormat, bytes: &'a [u8]) -> Cow<'a, [u8]
     }
     out.extend_from_slice(bytes.get(at..).unwrap_or_default());
     Cow::Owned(out)
+}
+
+/// How many fields of the JSON text mark where the cache may end. O(bytes), and one search where none is named.
+pub(crate) fn count_markers(format: &dyn WireFormat, bytes: &[u8]) -> usize {
+    let named = |marker: &&str| memchr::memmem::find(bytes, marker.as_bytes()).is_some();
+    if !format.cache_markers().iter().any(named) {
+        return 0;
+    }
+    let Ok(document) = Document::parse(bytes) else { return 0 };
+    let mut count = 0;
+    let mut open = vec![document.root()];
+    while let Some(value) = open.pop() {
+        open.extend(value.items());
+        for (key, member) in value.fields() {
+            if is_marker(format, key) {
+                count += usize::from(!member.is_null());
+            } else if !format.foreign_fields().iter().any(|field| key.is_text(field)) {
+                open.push(member);
+            }
+        }
+    }
+    count
 }
 
 fn is_marker(format: &dyn WireFormat, key: Value<'_>) -> bool {

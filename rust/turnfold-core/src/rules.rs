@@ -138,6 +138,42 @@ pub struct OutputDemand {
     pub demand: Demand,
 }
 
+/// A role whose messages say their name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedRoleDemand {
+    /// The role, as the format spells it.
+    pub role: &'static str,
+    /// The demand.
+    pub demand: Demand,
+}
+
+/// How many places of a request may mark where the prompt cache may end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakpointDemand {
+    /// Most places.
+    pub most: usize,
+    /// The demand.
+    pub demand: Demand,
+}
+
+/// What must fit the model's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WindowDemand {
+    /// The request alone.
+    pub request: Demand,
+    /// The request with the longest reply that it asks for.
+    pub with_reply: Demand,
+}
+
+/// Where a sealed compaction of the provider stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactionDemand {
+    /// It is the first block of the conversation.
+    pub first: Demand,
+    /// No other compaction with content stands beside it.
+    pub alone: Demand,
+}
+
 /// The demands of one wire format. `None` where the provider makes no such demand.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
@@ -250,6 +286,18 @@ pub struct Rules {
     pub server_holds: Option<Demand>,
     /// Sealed blocks are what they are in an earlier transcript.
     pub seals_unchanged: Option<SealDemand>,
+    /// Messages of this role say their name.
+    pub role_needs_name: Option<NamedRoleDemand>,
+    /// The arguments of a call are JSON in a string.
+    pub arguments_are_text: Option<Demand>,
+    /// No string holds half of a surrogate pair.
+    pub whole_characters: Option<Demand>,
+    /// So many places mark where the prompt cache may end.
+    pub cache_breakpoints: Option<BreakpointDemand>,
+    /// The request fits the window. Asked only with `ScanOptions::window_tokens`.
+    pub fits_window: Option<WindowDemand>,
+    /// A sealed compaction of the provider opens the conversation, alone.
+    pub sealed_compaction: Option<CompactionDemand>,
 }
 
 impl Rules {
@@ -315,6 +363,12 @@ impl Rules {
             only_last: None,
             server_holds: None,
             seals_unchanged: None,
+            role_needs_name: None,
+            arguments_are_text: None,
+            whole_characters: None,
+            cache_breakpoints: None,
+            fits_window: None,
+            sealed_compaction: None,
         }
     };
 }

@@ -32,8 +32,9 @@ fn transcript(case: &Value) -> Transcript {
 }
 
 fn transcript_in(case: &Value, field: &str) -> Transcript {
-    let body = Arc::new(case[field].to_string().into_bytes());
-    Transcript::from_json(body, case["format"].as_str()).unwrap()
+    let text = case[format!("{field}_text")].as_str().map(str::to_owned);
+    let body = text.unwrap_or_else(|| case[field].to_string());
+    Transcript::from_json(Arc::new(body.into_bytes()), case["format"].as_str()).unwrap()
 }
 
 fn named(pair: &Value) -> (String, String) {

@@ -1,7 +1,10 @@
 //! A tool call or a result does not name its tool.
+//!
+//! Some formats ask for it everywhere, others only of results that pair by nothing else.
 
 use super::{Category, Check, Scene};
-use crate::transcript::BlockKind;
+use crate::json;
+use crate::transcript::{BlockKind, MessageView};
 
 pub(super) const CHECK: Check = Check {
     code: "missing_name",
@@ -11,6 +14,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
+    unnamed_results(scene);
     let Some(demand) = scene.rules.name_needed else { return };
     for message in scene.transcript.messages() {
         for block in message.blocks() {
@@ -24,4 +28,24 @@ fn run(scene: &mut Scene<'_>) {
             }
         }
     }
+}
+
+/// Results in messages of a role that says its name.
+fn unnamed_results(scene: &mut Scene<'_>) {
+    let Some(wanted) = scene.rules.role_needs_name else {
+        return;
+    };
+    for message in scene.transcript.messages() {
+        for block in message.blocks() {
+            if block.kind() == BlockKind::ToolResult && block.row.name.is_none() && has_role(&message, wanted.role) {
+                scene.report_call(wanted.demand, &block, "the result names no tool");
+            }
+        }
+    }
+}
+
+fn has_role(message: &MessageView<'_>, role: &str) -> bool {
+    let source = message.segment.source.bytes();
+    let spelled = message.row.role_text.map(|literal| json::unescape(literal.of(source)));
+    spelled.is_some_and(|spelled| spelled == role)
 }

@@ -8,12 +8,15 @@ use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
 use crate::rules::{Demand, PrefillDemand, Rules};
 use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
 
+pub mod arguments_not_text;
 pub mod blank_text;
 pub mod broken_seal;
 pub mod call_id_form;
 pub mod call_out_of_turn;
 pub mod call_without_id;
 pub mod changed_seal;
+pub mod compaction_block_ambiguous;
+pub mod compaction_block_misplaced;
 pub mod duplicate_call_id;
 pub mod duplicate_result;
 pub mod early_prefill;
@@ -24,6 +27,7 @@ pub mod interleaved_calls;
 pub mod item_id_as_call_id;
 pub mod late_system;
 pub mod leading_system;
+pub mod lone_surrogate;
 pub mod loop_without_reasoning;
 pub mod loose_reasoning;
 pub mod lost_reasoning;
@@ -38,6 +42,7 @@ pub mod only_reasoning;
 pub mod orphan_part;
 pub mod orphan_result;
 pub mod output_limit;
+pub mod over_window;
 pub mod reasoning_without_summary;
 pub mod refused_reasoning;
 pub mod repeated_role;
@@ -47,6 +52,7 @@ pub mod result_without_id;
 pub mod server_held;
 pub mod several_system;
 pub mod text_after_call;
+pub mod too_many_cache_breakpoints;
 pub mod tools_not_sent;
 pub mod trailing_assistant;
 pub mod trailing_space;
@@ -186,12 +192,15 @@ impl Check {
 
 /// Every check, by code.
 pub static CHECKS: &[Check] = &[
+    arguments_not_text::CHECK,
     blank_text::CHECK,
     broken_seal::CHECK,
     call_id_form::CHECK,
     call_out_of_turn::CHECK,
     call_without_id::CHECK,
     changed_seal::CHECK,
+    compaction_block_ambiguous::CHECK,
+    compaction_block_misplaced::CHECK,
     duplicate_call_id::CHECK,
     duplicate_result::CHECK,
     early_prefill::CHECK,
@@ -202,6 +211,7 @@ pub static CHECKS: &[Check] = &[
     item_id_as_call_id::CHECK,
     late_system::CHECK,
     leading_system::CHECK,
+    lone_surrogate::CHECK,
     loop_without_reasoning::CHECK,
     loose_reasoning::CHECK,
     lost_reasoning::CHECK,
@@ -216,6 +226,7 @@ pub static CHECKS: &[Check] = &[
     orphan_part::CHECK,
     orphan_result::CHECK,
     output_limit::CHECK,
+    over_window::CHECK,
     reasoning_without_summary::CHECK,
     refused_reasoning::CHECK,
     repeated_role::CHECK,
@@ -225,6 +236,7 @@ pub static CHECKS: &[Check] = &[
     server_held::CHECK,
     several_system::CHECK,
     text_after_call::CHECK,
+    too_many_cache_breakpoints::CHECK,
     tools_not_sent::CHECK,
     trailing_assistant::CHECK,
     trailing_space::CHECK,

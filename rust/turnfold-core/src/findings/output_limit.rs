@@ -3,6 +3,7 @@
 //! A client that asks for all of the window that is left asks for more than any model writes.
 
 use super::{Category, Check, Scene};
+use crate::transcript::Head;
 
 pub(super) const CHECK: Check = Check {
     code: "output_limit",
@@ -16,11 +17,8 @@ fn run(scene: &mut Scene<'_>) {
     let (Some(wanted), Some(limit)) = (scene.rules.output_tokens, head.output_limit) else {
         return;
     };
+    let Some(tokens) = reply_cap(head) else { return };
     let digits = String::from_utf8_lossy(limit.span.of(head.source.bytes()));
-    // Numbers may come as text; what is neither is the provider's to refuse.
-    let Ok(tokens) = digits.trim_matches('"').parse::<f64>() else {
-        return;
-    };
     #[expect(clippy::cast_precision_loss, reason = "limits of a few digits")]
     let range = wanted.least as f64..=wanted.most as f64;
     if !range.contains(&tokens) {
@@ -30,4 +28,12 @@ fn run(scene: &mut Scene<'_>) {
         );
         scene.report_head(wanted.demand, limit.path, &what);
     }
+}
+
+/// The most tokens that the request lets the reply have. Numbers may come as text; what is neither is the provider's to
+/// refuse.
+pub(super) fn reply_cap(head: &Head) -> Option<f64> {
+    let digits = head.output_limit?.span.of(head.source.bytes());
+    let digits = std::str::from_utf8(digits).ok()?;
+    digits.trim_matches('"').parse().ok()
 }

@@ -11,9 +11,12 @@ use marks::{body_mark, message_mark};
 
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand, refused, refused_by_some};
+use crate::rules::{
+    BreakpointDemand, CallIdDemand, CompactionDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand,
+    WindowDemand, refused, refused_by_some,
+};
 use crate::transcript::{
-    Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span, TextSpan,
+    Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Setting, Span, TextSpan,
 };
 
 /// The format.
@@ -113,6 +116,10 @@ impl WireFormat for AnthropicMessages {
 
     fn read_head(&self, body: Value<'_>, head: &mut Head) {
         head.tools = body.get("tools").filter(|v| !v.is_null()).map(Value::span);
+        head.output_limit = body.get("max_tokens").filter(|v| !v.is_null()).map(|cap| Setting {
+            span: cap.span(),
+            path: "max_tokens",
+        });
         let schema = body
             .get("output_format")
             .or_else(|| body.get("output_config").and_then(|c| c.get("format")));
@@ -487,7 +494,8 @@ static BOUND_REASONING: BoundReasoning = BoundReasoning {
 
 /// The demands of the format. Error texts are as public reports quote them: openclaw/openclaw#8525, cline/cline#7225,
 /// langchain-ai/langchain#34794, vellum-ai/vellum-assistant#2654, vercel/ai#13430, hua-bang/pulse-agent#346,
-/// tailcallhq/forgecode#1872, aws/amazon-q-developer-cli#695, coder/coder#22819; the order of blocks is as the page
+/// tailcallhq/forgecode#1872, aws/amazon-q-developer-cli#695, coder/coder#22819, anthropics/claude-code#3277, tghamm/Anthropic.SDK#50, continuedev/continue#6080; names of errors
+/// for compactions are those of the generated types; the order of blocks is as the page
 /// "Handle tool calls" says.
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::NextMessage,
@@ -557,6 +565,27 @@ pub static RULES: Rules = Rules {
             "AM-11",
             "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
         ),
+    }),
+    // The rule that chat has for it; the answer is this provider's own.
+    whole_characters: Some(refused(
+        "OC-14",
+        "The request body is not valid JSON: no low surrogate in string",
+    )),
+    cache_breakpoints: Some(BreakpointDemand {
+        most: 4,
+        demand: refused("AM-15", "A maximum of 4 blocks with cache_control may be provided"),
+    }),
+    fits_window: Some(WindowDemand {
+        request: refused("AM-18", "prompt is too long"),
+        // Newer models stop the reply at the window, with `model_context_window_exceeded`.
+        with_reply: refused_by_some(
+            "AM-18",
+            "input length and `max_tokens` exceed context limit, decrease input length or `max_tokens` and try again",
+        ),
+    }),
+    sealed_compaction: Some(CompactionDemand {
+        first: refused("compaction_block_misplaced", "compaction_block_misplaced"),
+        alone: refused("compaction_block_ambiguous", "compaction_block_ambiguous"),
     }),
     ..Rules::NONE
 };

@@ -9,7 +9,9 @@
 use super::{Mark, Rows, Section, Strength, WireFormat, block_of, blocks_message, content_form, literal, role_of};
 use crate::json::{self, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand, refused, refused_by_some};
+use crate::rules::{
+    BreakpointDemand, CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand, refused, refused_by_some,
+};
 use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
 
 /// The format.
@@ -537,6 +539,11 @@ pub static RULES: Rules = Rules {
         "AM-9",
         "messages: text content blocks must contain non-whitespace text",
     )),
+    // The page "Prompt caching for faster model inference": four for each model that caches.
+    cache_breakpoints: Some(BreakpointDemand {
+        most: 4,
+        demand: refused_by_some("AM-15", "a request takes at most 4 cache checkpoints"),
+    }),
     not_only_reasoning: Some(refused_by_some(
         "AM-16",
         "The final block in an assistant message cannot be `thinking`",

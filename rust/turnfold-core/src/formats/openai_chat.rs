@@ -13,8 +13,11 @@ use marks::{body_mark, message_mark};
 
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{CallIdDemand, ContentDemand, IdScope, ResultPlace, Rules, refused, refused_by_some};
-use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
+use crate::rules::{
+    CallIdDemand, ContentDemand, IdScope, NamedRoleDemand, ResultPlace, Rules, WindowDemand, refused, refused_by_some,
+    unconfirmed,
+};
+use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Setting, Span};
 
 /// The format.
 #[derive(Debug)]
@@ -152,6 +155,10 @@ impl WireFormat for OpenAiChat {
 
     fn read_head(&self, body: Value<'_>, head: &mut Head) {
         let tools = body.get("tools").filter(|v| !v.is_null());
+        head.output_limit = ["max_completion_tokens", "max_tokens"].into_iter().find_map(|path| {
+            let cap = body.get(path).filter(|v| !v.is_null());
+            cap.map(|cap| Setting { span: cap.span(), path })
+        });
         head.schema = body.get("response_format").filter(|v| v.is_object()).map(Value::span);
         head.tools = tools
             .or_else(|| body.get("functions").filter(|v| !v.is_null()))
@@ -480,7 +487,7 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
 
 /// The demands of the format. Error texts are as public reports quote them: BerriAI/litellm#4931 and #10696,
 /// langchain-ai/langchain#33245, HolmesGPT/holmesgpt#1871, zeroclaw-labs/zeroclaw#937, aaif-goose/goose#12164,
-/// NousResearch/hermes-agent#67777; which fields are required is as the generated types of `openai` (Python) say.
+/// NousResearch/hermes-agent#67777, theopenco/llmgateway#2749, MoonshotAI/kimi-cli#994, mckaywrigley/chatbot-ui#102; which fields are required is as the generated types of `openai` (Python) say.
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::SameRun,
     id_scope: IdScope::WhileOpen,
@@ -493,7 +500,7 @@ pub static RULES: Rules = Rules {
     call_needs_result: refused("OC-2", UNANSWERED),
     result_in_place: refused("OC-2", UNANSWERED),
     one_result_per_call: refused_by_some("OC-1", "Duplicate value for 'tool_call_id'"),
-    distinct_call_ids: refused("OC-12", "Duplicate value for 'tool_call_id'"),
+    distinct_call_ids: refused_by_some("OC-12", "Duplicate value for 'tool_call_id'"),
     call_needs_id: refused("OC-4", "no tool message can answer a call without an id"),
     result_needs_id: refused("OC-4", "messages with role 'tool' must have a 'tool_call_id'"),
     call_id_form: Some(CallIdDemand {
@@ -523,12 +530,35 @@ pub static RULES: Rules = Rules {
         last_assistant_exempt: false,
         demand: refused("OC-6", "Invalid value for 'content': expected a string, got null"),
     }),
-    call_list_not_empty: Some(refused(
+    call_list_not_empty: Some(unconfirmed(
         "OC-9",
         "Invalid 'messages[..].tool_calls': empty array. Expected an array with minimum length 1",
     )),
+    role_needs_name: Some(NamedRoleDemand {
+        role: "function",
+        demand: refused(
+            "OC-5",
+            "Missing parameter 'name': messages with role 'function' must have a 'name'",
+        ),
+    }),
+    arguments_are_text: Some(refused_by_some(
+        "OC-10",
+        "Invalid type for 'messages[..].tool_calls[..].function.arguments': expected a string",
+    )),
+    whole_characters: Some(refused_by_some(
+        "OC-14",
+        "'utf-8' codec can't encode character: surrogates not allowed",
+    )),
+    // The rule's name is the error's code.
+    fits_window: Some(WindowDemand {
+        request: refused("context_length_exceeded", OVER_WINDOW),
+        // Newer models stop the reply at the window.
+        with_reply: refused_by_some("context_length_exceeded", OVER_WINDOW),
+    }),
     ..Rules::NONE
 };
 
+const OVER_WINDOW: &str =
+    "This model's maximum context length is exceeded. Please reduce the length of the messages or completion";
 const UNANSWERED: &str =
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'";

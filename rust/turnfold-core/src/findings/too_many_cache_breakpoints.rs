@@ -1,0 +1,38 @@
+//! More places than the provider takes mark where the prompt cache may end.
+//!
+//! Each layer that adds a mark of its own (a client, a gateway, a framework) adds to the same few. A field of that name
+//! in a tool's arguments or schema is no mark. Told of once, where the first mark too many stands; of a bare array of
+//! messages only those are counted.
+
+use super::{Category, Check, Scene};
+use crate::formats::Section;
+use crate::prefix;
+
+pub(super) const CHECK: Check = Check {
+    code: "too_many_cache_breakpoints",
+    category: Category::Content,
+    run,
+};
+
+fn run(scene: &mut Scene<'_>) {
+    let Some(wanted) = scene.rules.cache_breakpoints else {
+        return;
+    };
+    let format = scene.transcript.format();
+    let what = format!("the request marks more than {} places for the cache", wanted.most);
+    let mut marks = 0;
+    for section in [Section::Tools, Section::System] {
+        let bytes = prefix::part(scene.transcript, section).unwrap_or_default();
+        marks += prefix::count_markers(format, bytes);
+        if marks > wanted.most {
+            let path = prefix::section_path(scene.transcript, section);
+            return scene.report_head(wanted.demand, &path, &what);
+        }
+    }
+    for message in scene.transcript.messages() {
+        marks += prefix::count_markers(format, message.bytes());
+        if marks > wanted.most {
+            return scene.report_message(wanted.demand, message.index, &what);
+        }
+    }
+}
