@@ -9,6 +9,7 @@ use crate::transcript::{BlockKind, BlockView, TextForm};
 pub(super) const CHECK: Check = Check {
     code: "arguments_not_text",
     category: Category::Content,
+    demands: |rules| rules.arguments_are_text.into_iter().collect(),
     run,
 };
 

@@ -10,6 +10,7 @@ use crate::transcript::{Binding, BlockView};
 pub(super) const CHECK: Check = Check {
     code: "compaction_block_ambiguous",
     category: Category::Order,
+    demands: |rules| rules.sealed_compaction.map(|wanted| wanted.alone).into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::{Binding, BlockView};
 pub(super) const CHECK: Check = Check {
     code: "compaction_block_misplaced",
     category: Category::Order,
+    demands: |rules| rules.sealed_compaction.map(|wanted| wanted.first).into_iter().collect(),
     run,
 };
 

@@ -9,6 +9,7 @@ use crate::transcript::{BlockView, MessageView, Span};
 pub(super) const CHECK: Check = Check {
     code: "lone_surrogate",
     category: Category::Content,
+    demands: |rules| rules.whole_characters.into_iter().collect(),
     run,
 };
 

@@ -9,7 +9,10 @@ use crate::transcript::{BlockKind, MessageView};
 pub(super) const CHECK: Check = Check {
     code: "missing_name",
     category: Category::Content,
-    demands: |rules| rules.name_needed.into_iter().collect(),
+    demands: |rules| {
+        let named = rules.role_needs_name.map(|wanted| wanted.demand);
+        rules.name_needed.into_iter().chain(named).collect()
+    },
     run,
 };
 

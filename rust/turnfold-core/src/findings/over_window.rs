@@ -12,6 +12,11 @@ use crate::meter::models::{ModelLabel, encoding_for_model};
 pub(super) const CHECK: Check = Check {
     code: "over_window",
     category: Category::Content,
+    demands: |rules| {
+        rules
+            .fits_window
+            .map_or_else(Vec::new, |wanted| vec![wanted.request, wanted.with_reply])
+    },
     run,
 };
 

@@ -11,6 +11,13 @@ use crate::prefix;
 pub(super) const CHECK: Check = Check {
     code: "too_many_cache_breakpoints",
     category: Category::Content,
+    demands: |rules| {
+        rules
+            .cache_breakpoints
+            .map(|wanted| wanted.demand)
+            .into_iter()
+            .collect()
+    },
     run,
 };
 
