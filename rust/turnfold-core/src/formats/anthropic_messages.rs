@@ -567,7 +567,7 @@ pub static RULES: Rules = Rules {
         ),
     }),
     // The rule that chat has for it; the answer is this provider's own.
-    whole_characters: Some(refused(
+    whole_characters: Some(refused_by_some(
         "OC-14",
         "The request body is not valid JSON: no low surrogate in string",
     )),
