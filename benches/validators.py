@@ -133,10 +133,17 @@ def _overlooks_unknown_kinds(validator: str, wire_format: str, messages: Message
     return validator == "tessera-transcript" and wire_format == "openai.chat" and bool(kinds - {"text", "refusal"})
 
 
+def _takes_no_empty_answer(validator: str, wire_format: str, messages: Messages) -> bool:
+    last = messages[-1] if messages else {}
+    empty = last.get("role") == "assistant" and last.get("content") in (None, "", [])
+    return validator == "tessera-transcript" and wire_format == "anthropic.messages" and empty
+
+
 EXPLAINED: dict[str, Callable[[str, str, Messages], bool]] = {
     "neighbours of one role are one message": _joins_neighbours,
     "ids may come again once the call is answered": _reuses_ids,
     "a legacy function call is a call": _overlooks_legacy_calls,
     "a block of an unknown kind is content": _overlooks_unknown_kinds,
+    "the last answer may be empty": _takes_no_empty_answer,
 }
 """Differences that are meant, by name: whether one can explain a verdict of this validator on these messages."""
