@@ -206,9 +206,12 @@ pub struct HeadMemo {
 }
 
 impl HeadMemo {
-    /// The slot of an encoding.
-    pub(crate) fn slot(&self, encoding: Encoding) -> Option<&OnceLock<TokenCount>> {
-        self.slots.get(slot_of(encoding))
+    /// What stands outside the messages in all, made on first use.
+    pub(crate) fn outside(&self, encoding: Encoding, make: impl FnOnce() -> TokenCount) -> TokenCount {
+        match self.slots.get(slot_of(encoding)) {
+            Some(slot) => *slot.get_or_init(make),
+            None => make(),
+        }
     }
 
     /// The slot of a section outside the messages.

@@ -11,13 +11,13 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, sealed, share, total};
+use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
-use crate::meter::count::{Counted, count_text};
+use crate::meter::count::Counted;
 use crate::meter::media::{Pixels, image_pixels};
-use crate::transcript::{Block, BlockKind, Message, Span, TextForm, TextSpan, Transcript};
+use crate::transcript::{Block, BlockKind, Message, Transcript};
 
 /// The framing.
 #[derive(Debug)]
@@ -89,15 +89,10 @@ impl Envelope for AnthropicEnvelope {
 
     fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
         let head = transcript.head();
-        let (source, tokenizer) = (head.source.bytes(), encoding.tokenizer());
+        let source = head.source.bytes();
         match (section, head.tools) {
-            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, tokenizer)),
-            (Section::System, _) => {
-                let texts = head.system_texts.iter();
-                texts
-                    .map(|text| count_text(transcript.format(), tokenizer, *text, source).count)
-                    .sum()
-            }
+            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding)),
+            (Section::System, _) => system_tokens(transcript, encoding),
             _ => TokenCount::ZERO,
         }
     }
@@ -110,7 +105,7 @@ impl Envelope for AnthropicEnvelope {
                 + transcript.section_tokens(encoding, Section::Tools);
             if let Some(schema) = head.schema {
                 // Recorded: 187 for a schema of 68.
-                let tokens = json_tokens(schema, head.source.bytes(), encoding.tokenizer());
+                let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 300);
             }
             if head.thinking {
@@ -118,17 +113,8 @@ impl Envelope for AnthropicEnvelope {
             }
             parts
         };
-        messages
-            + match head.counts.slot(encoding) {
-                Some(slot) => *slot.get_or_init(memo),
-                None => memo(),
-            }
+        messages + head.counts.outside(encoding, memo)
     }
-}
-
-fn json_tokens(span: Span, source: &[u8], tokenizer: &Tokenizer) -> u64 {
-    let form = TextForm::Json;
-    tokenizer.count(&TextSpan { span, form }.read(source)) as u64
 }
 
 /// Tool definitions: a hidden prompt of 150 to 530 tokens by model, 180 more where a definition is strict, and the

@@ -8,13 +8,13 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, sealed, share, total};
+use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
-use crate::meter::count::{Counted, count_text};
+use crate::meter::count::Counted;
 use crate::meter::media::{Pixels, image_pixels};
-use crate::transcript::{Block, BlockKind, Message, Span, TextForm, TextSpan, Transcript};
+use crate::transcript::{Block, BlockKind, Message, Transcript};
 
 /// The framing.
 #[derive(Debug)]
@@ -87,15 +87,10 @@ impl Envelope for BedrockEnvelope {
 
     fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
         let head = transcript.head();
-        let (source, tokenizer) = (head.source.bytes(), encoding.tokenizer());
+        let source = head.source.bytes();
         match (section, head.tools) {
-            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, tokenizer)),
-            (Section::System, _) => {
-                let texts = head.system_texts.iter();
-                texts
-                    .map(|text| count_text(transcript.format(), tokenizer, *text, source).count)
-                    .sum()
-            }
+            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding)),
+            (Section::System, _) => system_tokens(transcript, encoding),
             _ => TokenCount::ZERO,
         }
     }
@@ -107,7 +102,7 @@ impl Envelope for BedrockEnvelope {
                 + transcript.section_tokens(encoding, Section::System)
                 + transcript.section_tokens(encoding, Section::Tools);
             if let Some(schema) = head.schema {
-                let tokens = json_tokens(schema, head.source.bytes(), encoding.tokenizer());
+                let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 400);
             }
             if head.thinking {
@@ -115,17 +110,8 @@ impl Envelope for BedrockEnvelope {
             }
             parts
         };
-        messages
-            + match head.counts.slot(encoding) {
-                Some(slot) => *slot.get_or_init(memo),
-                None => memo(),
-            }
+        messages + head.counts.outside(encoding, memo)
     }
-}
-
-fn json_tokens(span: Span, source: &[u8], tokenizer: &Tokenizer) -> u64 {
-    let form = TextForm::Json;
-    tokenizer.count(&TextSpan { span, form }.read(source)) as u64
 }
 
 /// Tool definitions: a hidden prompt of the model's own and the definitions. A tool that the provider runs hides a

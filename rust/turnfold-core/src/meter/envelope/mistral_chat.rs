@@ -10,13 +10,13 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, sealed, share, total};
+use super::{Envelope, holds_items, json_tokens, sealed, share, total};
 use crate::formats::Section;
-use crate::json::{Document, Value};
+use crate::json::Value;
 use crate::meter::TokenCount;
 use crate::meter::count::Counted;
 use crate::meter::media::{Pixels, data_url_payload, image_pixels};
-use crate::transcript::{Block, BlockKind, Message, Span, TextForm, TextSpan, Transcript};
+use crate::transcript::{Block, BlockKind, Message, Transcript};
 
 /// The framing.
 #[derive(Debug)]
@@ -114,21 +114,8 @@ impl Envelope for MistralEnvelope {
             }
             parts
         };
-        messages
-            + match head.counts.slot(encoding) {
-                Some(slot) => *slot.get_or_init(memo),
-                None => memo(),
-            }
+        messages + head.counts.outside(encoding, memo)
     }
-}
-
-fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
-    let form = TextForm::Json;
-    encoding.tokenizer().count(&TextSpan { span, form }.read(source)) as u64
-}
-
-fn holds_items(tools: &[u8]) -> bool {
-    Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
 }
 
 /// An image: patches of 16 pixels, or of 28 in newer models, after fitting into 1,024 or 1,540 pixels, and one token a

@@ -9,10 +9,10 @@ use std::fmt;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::TokenCount;
-use super::count::Counted;
+use super::count::{Counted, count_text};
 use crate::formats::Section;
-use crate::json::Value;
-use crate::transcript::{Block, Message, Transcript};
+use crate::json::{Document, Value};
+use crate::transcript::{Block, Message, Span, TextForm, TextSpan, Transcript};
 
 pub mod anthropic_messages;
 pub mod bedrock_converse;
@@ -48,6 +48,27 @@ pub trait Envelope: Sync + fmt::Debug {
 /// `percent` of `tokens`, rounded down.
 fn share(tokens: u64, percent: u64) -> u64 {
     tokens.saturating_mul(percent) / 100
+}
+
+/// Tokens of a JSON value as its bytes stand.
+fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
+    let form = TextForm::Json;
+    encoding.tokenizer().count(&TextSpan { span, form }.read(source)) as u64
+}
+
+/// Whether the value of `tools` lists any.
+fn holds_items(tools: &[u8]) -> bool {
+    Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
+}
+
+/// The texts of the instructions that stand beside the messages.
+fn system_tokens(transcript: &Transcript, encoding: Encoding) -> TokenCount {
+    let head = transcript.head();
+    let (source, tokenizer) = (head.source.bytes(), encoding.tokenizer());
+    let texts = head.system_texts.iter();
+    texts
+        .map(|text| count_text(transcript.format(), tokenizer, *text, source).count)
+        .sum()
 }
 
 /// The sum of a block's texts.

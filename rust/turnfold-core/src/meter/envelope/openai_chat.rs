@@ -12,14 +12,14 @@ use std::borrow::Cow;
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, sealed, share, total};
+use super::{Envelope, holds_items, json_tokens, sealed, share, total};
 use crate::formats::Section;
-use crate::json::{self, Document, Value};
+use crate::json::{self, Value};
 use crate::meter::TokenCount;
 use crate::meter::count::Counted;
 use crate::meter::media::{Pixels, data_url_payload, image_pixels};
 use crate::meter::models;
-use crate::transcript::{Block, BlockKind, Message, Role, Span, TextForm, TextSpan, Transcript};
+use crate::transcript::{Block, BlockKind, Message, Role, Span, Transcript};
 
 /// The framing.
 #[derive(Debug)]
@@ -141,20 +141,8 @@ impl Envelope for OpenAiChatEnvelope {
             }
             parts
         };
-        sum + match head.counts.slot(encoding) {
-            Some(slot) => *slot.get_or_init(memo),
-            None => memo(),
-        }
+        sum + head.counts.outside(encoding, memo)
     }
-}
-
-pub(super) fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
-    let form = TextForm::Json;
-    encoding.tokenizer().count(&TextSpan { span, form }.read(source)) as u64
-}
-
-pub(super) fn holds_items(tools: &[u8]) -> bool {
-    Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
 }
 
 /// An image by the published rules of all models at once, since messages are counted before a model is known: tiles

@@ -7,12 +7,12 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::openai_chat::{holds_items, image_tokens, json_tokens};
-use super::{Envelope, sealed, share, total};
+use super::openai_chat::image_tokens;
+use super::{Envelope, holds_items, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::Value;
 use crate::meter::TokenCount;
-use crate::meter::count::{Counted, count_text};
+use crate::meter::count::Counted;
 use crate::meter::models;
 use crate::transcript::{Binding, Block, BlockKind, Message, Transcript};
 
@@ -86,12 +86,7 @@ impl Envelope for OpenAiResponsesEnvelope {
         let head = transcript.head();
         let source = head.source.bytes();
         match (section, head.tools) {
-            (Section::System, _) => {
-                let texts = head.system_texts.iter();
-                texts
-                    .map(|text| count_text(transcript.format(), encoding.tokenizer(), *text, source).count)
-                    .sum()
-            }
+            (Section::System, _) => system_tokens(transcript, encoding),
             (Section::Tools, Some(tools)) if holds_items(tools.of(source)) => {
                 let tokens = json_tokens(tools, source, encoding);
                 let reasons = models::is_openai_reasoning(&transcript.model().unwrap_or_default());
@@ -122,10 +117,7 @@ impl Envelope for OpenAiResponsesEnvelope {
             }
             parts
         };
-        sum + match head.counts.slot(encoding) {
-            Some(slot) => *slot.get_or_init(memo),
-            None => memo(),
-        }
+        sum + head.counts.outside(encoding, memo)
     }
 }
 
