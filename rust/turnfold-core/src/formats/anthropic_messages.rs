@@ -5,7 +5,8 @@
 mod marks;
 
 use super::{
-    BoundReasoning, Mark, Rows, Section, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
+    BoundReasoning, Mark, Rows, Section, WireFormat, block_of, content_form, literal, only_text, plain_message,
+    role_of, text_block,
 };
 use marks::{body_mark, message_mark};
 
@@ -15,9 +16,7 @@ use crate::rules::{
     BreakpointDemand, CallIdDemand, CompactionDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand,
     WindowDemand, refused, refused_by_some,
 };
-use crate::transcript::{
-    Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Setting, Span, TextSpan,
-};
+use crate::transcript::{Binding, Block, BlockKind, BlockView, Head, Message, Place, Role, Setting, Span, TextSpan};
 
 /// The format.
 #[derive(Debug)]
@@ -81,24 +80,7 @@ impl WireFormat for AnthropicMessages {
         }
         let role_value = role_value.filter(|v| v.is_string());
         let first = rows.block_count();
-        let form = content_form(content);
-        match (content, form) {
-            (Some(text), ContentForm::Text { blank }) => {
-                let texts = rows.text_count();
-                rows.text(Some(text));
-                let mut block = block_of(text, BlockKind::Text, Place::Field("content"));
-                block.body = Some(text.span());
-                block.blank = blank;
-                rows.block(texts, block);
-            }
-            (Some(list), ContentForm::List(_)) => {
-                for (k, item) in list.items().enumerate() {
-                    read_block(item, Place::Item("content", k as u32), rows);
-                }
-            }
-            (Some(other), ContentForm::Other) => rows.opaque(other, Place::Field("content")),
-            _ => {}
-        }
+        rows.content(content, read_block);
         let role = role_of(role_value);
         if role == Role::System {
             read_instructions(first, clear_at, settings, rows);
@@ -109,7 +91,7 @@ impl WireFormat for AnthropicMessages {
             role,
             role_text: role_value.map(Value::span),
             name: None,
-            content: form,
+            content: content_form(content),
             blocks: first..rows.block_count(),
         }
     }
@@ -246,11 +228,7 @@ fn read_block(item: Value<'_>, place: Place, rows: &mut Rows) {
         b"text" => match fields.text.filter(|t| t.is_string()) {
             Some(text) => {
                 rows.text(Some(text));
-                Block {
-                    body: Some(text.span()),
-                    blank: is_blank(text.raw()),
-                    ..block_of(item, BlockKind::Text, place)
-                }
+                text_block(item, text, place)
             }
             None => return rows.opaque(item, place),
         },

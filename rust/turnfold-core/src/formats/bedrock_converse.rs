@@ -6,7 +6,9 @@
 //!
 //! Source of the shapes: the service model of `bedrock-runtime` in botocore 1.44.
 
-use super::{Mark, Rows, Section, Strength, WireFormat, block_of, blocks_message, content_form, literal, role_of};
+use super::{
+    Mark, Rows, Section, Strength, WireFormat, block_of, blocks_message, content_form, literal, role_of, text_block,
+};
 use crate::json::{self, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{
@@ -101,7 +103,7 @@ impl WireFormat for BedrockConverse {
         let first = rows.block_count();
         let mut form = content_form(content);
         match (content, form) {
-            (Some(text), ContentForm::Text { .. }) => text_block(text, text, Place::Field("content"), rows),
+            (Some(text), ContentForm::Text { .. }) => rows.text_block(text, text, Place::Field("content")),
             (Some(list), ContentForm::List(_)) => {
                 for (k, item) in list.items().enumerate() {
                     read_block(item, role, Place::Item("content", k as u32), rows);
@@ -211,17 +213,6 @@ fn open_text(item: Value<'_>) -> Option<Value<'_>> {
     item.get("text").or_else(guarded).filter(|text| text.is_string())
 }
 
-fn text_block(value: Value<'_>, text: Value<'_>, place: Place, rows: &mut Rows) {
-    let texts = rows.text_count();
-    rows.text(Some(text));
-    let block = Block {
-        body: Some(text.span()),
-        blank: is_blank(text.raw()),
-        ..block_of(value, BlockKind::Text, place)
-    };
-    rows.block(texts, block);
-}
-
 /// A block of an unknown kind, named by its `type` or its first key.
 fn opaque(value: Value<'_>, place: Place, rows: &mut Rows) {
     let texts = rows.text_count();
@@ -251,21 +242,13 @@ fn read_block(item: Value<'_>, role: Role, place: Place, rows: &mut Rows) {
         ..block_of(item, kind, place)
     };
     let block = match &*key.key() {
-        b"text" if value.is_string() => Block {
-            body: Some(value.span()),
-            blank: is_blank(value.raw()),
-            ..block_of(item, BlockKind::Text, place)
-        },
+        b"text" if value.is_string() => text_block(item, value, place),
         _ if !value.is_object() => return opaque(item, place, rows),
         b"toolUse" => call(item, value, place),
         b"toolResult" => result(item, value, role, place, rows),
         b"reasoningContent" => reasoning(item, value, place, rows),
         b"guardContent" => match value.get("text").and_then(|t| t.get("text")).filter(|t| t.is_string()) {
-            Some(text) => Block {
-                body: Some(text.span()),
-                blank: is_blank(text.raw()),
-                ..block_of(item, BlockKind::Text, place)
-            },
+            Some(text) => text_block(item, text, place),
             None => named(BlockKind::Media),
         },
         b"citationsContent" => Block {

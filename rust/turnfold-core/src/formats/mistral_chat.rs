@@ -7,13 +7,14 @@
 
 use super::{
     Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
+    text_block,
 };
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{
     CallIdDemand, ContentDemand, IdScope, PrefillDemand, RefusedStep, ResultPlace, Rules, refused, refused_by_some,
 };
-use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Span};
+use crate::transcript::{Binding, Block, BlockKind, BlockView, Head, Message, Place, Role, Span};
 
 /// The format.
 #[derive(Debug)]
@@ -111,7 +112,7 @@ impl WireFormat for MistralChat {
         if role == Role::Tool {
             read_result(message, &fields, rows);
         } else {
-            read_content(fields.content, rows);
+            rows.content(fields.content, read_chunk);
         }
         match fields.tool_calls {
             Some(calls) if calls.is_array() => {
@@ -196,29 +197,6 @@ fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
     rows.block(texts, block);
 }
 
-fn read_content(content: Option<Value<'_>>, rows: &mut Rows) {
-    let Some(content) = content else { return };
-    match content_form(Some(content)) {
-        ContentForm::Missing | ContentForm::Null => {}
-        ContentForm::Text { blank } => {
-            let texts = rows.text_count();
-            rows.text(Some(content));
-            let block = Block {
-                body: Some(content.span()),
-                blank,
-                ..block_of(content, BlockKind::Text, Place::Field("content"))
-            };
-            rows.block(texts, block);
-        }
-        ContentForm::List(_) => {
-            for (k, chunk) in content.items().enumerate() {
-                read_chunk(chunk, Place::Item("content", k as u32), rows);
-            }
-        }
-        ContentForm::Other => rows.opaque(content, Place::Field("content")),
-    }
-}
-
 fn read_chunk(chunk: Value<'_>, place: Place, rows: &mut Rows) {
     let texts = rows.text_count();
     let kind = chunk.get("type");
@@ -229,11 +207,7 @@ fn read_chunk(chunk: Value<'_>, place: Place, rows: &mut Rows) {
     };
     let block = match (&*kind.map(Value::key).unwrap_or_default(), text) {
         // The type of a text may be left out.
-        (b"text" | b"", Some(text)) => Block {
-            body: Some(text.span()),
-            blank: is_blank(text.raw()),
-            ..block_of(chunk, BlockKind::Text, place)
-        },
+        (b"text" | b"", Some(text)) => text_block(chunk, text, place),
         (b"thinking", _) => Block {
             seal: chunk.get("signature").and_then(literal),
             ..named(BlockKind::Reasoning)

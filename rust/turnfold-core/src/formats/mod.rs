@@ -282,6 +282,28 @@ impl Rows {
         self.blocks.push(block);
     }
 
+    /// Adds a block of text: `text` is a string, `value` the block's own value.
+    pub fn text_block(&mut self, value: Value<'_>, text: Value<'_>, place: Place) {
+        let texts = self.text_count();
+        self.text(Some(text));
+        self.block(texts, text_block(value, text, place));
+    }
+
+    /// Adds the blocks of a field `content` that is a string or a list, whose items `read` adds; anything else is opaque.
+    pub(crate) fn content(&mut self, content: Option<Value<'_>>, read: impl Fn(Value<'_>, Place, &mut Self)) {
+        let Some(content) = content else { return };
+        match content_form(Some(content)) {
+            ContentForm::Missing | ContentForm::Null => {}
+            ContentForm::Text { .. } => self.text_block(content, content, Place::Field("content")),
+            ContentForm::List(_) => {
+                for (k, item) in content.items().enumerate() {
+                    read(item, Place::Item("content", k as u32), self);
+                }
+            }
+            ContentForm::Other => self.opaque(content, Place::Field("content")),
+        }
+    }
+
     /// Adds a block of an unknown kind, counted by its JSON and bound to both neighbours.
     pub fn opaque(&mut self, value: Value<'_>, place: Place) {
         let texts = self.text_count();
@@ -317,6 +339,15 @@ pub(crate) fn block_of(value: Value<'_>, kind: BlockKind, place: Place) -> Block
         blank: false,
         is_error: false,
         type_name: None,
+    }
+}
+
+/// The row of a block of text.
+pub(crate) fn text_block(value: Value<'_>, text: Value<'_>, place: Place) -> Block {
+    Block {
+        body: Some(text.span()),
+        blank: is_blank(text.raw()),
+        ..block_of(value, BlockKind::Text, place)
     }
 }
 

@@ -5,19 +5,19 @@
 //! dialects of stored data: content parts whose `value` is their text, a reasoning or a call, with nothing that says
 //! which result is whose; and SWE-agent's `tool_call_ids`, a list on the result's message.
 
-use super::anthropic_messages::read_media;
 mod marks;
 
-use super::{Mark, Rows, Section, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of};
 use marks::{body_mark, message_mark};
 
+use super::anthropic_messages::read_media;
+use super::{Mark, Rows, Section, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of};
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{
     CallIdDemand, ContentDemand, IdScope, NamedRoleDemand, ResultPlace, Rules, WindowDemand, refused, refused_by_some,
     unconfirmed,
 };
-use crate::transcript::{Binding, Block, BlockKind, BlockView, ContentForm, Head, Message, Place, Role, Setting, Span};
+use crate::transcript::{Binding, Block, BlockKind, BlockView, Head, Message, Place, Role, Setting, Span};
 
 /// The format.
 #[derive(Debug)]
@@ -138,7 +138,7 @@ impl WireFormat for OpenAiChat {
             read_result(message, &fields, rows);
         } else {
             read_reasoning(&fields, rows);
-            read_content(fields.content, rows);
+            rows.content(fields.content, read_part);
             read_extras(&fields, rows);
         }
         read_calls(&fields, rows);
@@ -317,29 +317,6 @@ fn read_thought(item: Value<'_>, place: Place, rows: &mut Rows) {
     rows.block(texts, block);
 }
 
-fn read_content(content: Option<Value<'_>>, rows: &mut Rows) {
-    let Some(content) = content else { return };
-    match content_form(Some(content)) {
-        ContentForm::Missing | ContentForm::Null => {}
-        ContentForm::Text { .. } => text_block(content, content, Place::Field("content"), rows),
-        ContentForm::List(_) => {
-            for (k, part) in content.items().enumerate() {
-                read_part(part, Place::Item("content", k as u32), rows);
-            }
-        }
-        ContentForm::Other => rows.opaque(content, Place::Field("content")),
-    }
-}
-
-fn text_block(value: Value<'_>, text: Value<'_>, place: Place, rows: &mut Rows) {
-    let texts = rows.text_count();
-    rows.text(Some(text));
-    let mut block = block_of(value, BlockKind::Text, place);
-    block.body = Some(text.span());
-    block.blank = is_blank(text.raw());
-    rows.block(texts, block);
-}
-
 fn read_part(part: Value<'_>, place: Place, rows: &mut Rows) {
     let kind = part.get("type");
     let is = |name: &str| kind.is_some_and(|k| k.is_text(name));
@@ -350,7 +327,7 @@ fn read_part(part: Value<'_>, place: Place, rows: &mut Rows) {
     };
     let value = part.get("value").filter(|v| v.is_string());
     match (text, value) {
-        (Some(text), _) if is("text") || is("refusal") => text_block(part, text, place, rows),
+        (Some(text), _) if is("text") || is("refusal") => rows.text_block(part, text, place),
         (_, Some(value)) if is("tool_call") => {
             let texts = rows.text_count();
             rows.text(Some(value));
@@ -407,7 +384,7 @@ fn is_media(part: Value<'_>) -> bool {
 fn read_extras(fields: &Fields<'_>, rows: &mut Rows) {
     if let Some(refusal) = fields.refusal {
         if refusal.is_string() {
-            text_block(refusal, refusal, Place::Field("refusal"), rows);
+            rows.text_block(refusal, refusal, Place::Field("refusal"));
         } else {
             rows.opaque(refusal, Place::Field("refusal"));
         }
@@ -487,7 +464,8 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
 
 /// The demands of the format. Error texts are as public reports quote them: BerriAI/litellm#4931 and #10696,
 /// langchain-ai/langchain#33245, HolmesGPT/holmesgpt#1871, zeroclaw-labs/zeroclaw#937, aaif-goose/goose#12164,
-/// NousResearch/hermes-agent#67777, theopenco/llmgateway#2749, MoonshotAI/kimi-cli#994, mckaywrigley/chatbot-ui#102; which fields are required is as the generated types of `openai` (Python) say.
+/// NousResearch/hermes-agent#67777, theopenco/llmgateway#2749, MoonshotAI/kimi-cli#994, mckaywrigley/chatbot-ui#102;
+/// which fields are required is as the generated types of `openai` (Python) say.
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::SameRun,
     id_scope: IdScope::WhileOpen,

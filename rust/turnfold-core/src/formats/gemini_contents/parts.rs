@@ -1,6 +1,6 @@
 //! The parts of a content, in both spellings.
 
-use crate::formats::{Rows, block_of, literal};
+use crate::formats::{Rows, block_of, literal, text_block};
 use crate::json::{Kind, Value, is_blank};
 use crate::transcript::{Binding, Block, BlockKind, Place, TextForm, TextSpan};
 
@@ -128,11 +128,7 @@ fn read_payload(
             return None;
         }
         rows.text(Some(value));
-        return Some(Block {
-            body: Some(value.span()),
-            blank: is_blank(value.raw()),
-            ..block_of(part, BlockKind::Text, place)
-        });
+        return Some(text_block(part, value, place));
     }
     if !value.is_object() {
         return None;

@@ -1,6 +1,6 @@
 //! The items of `input`, by kind.
 
-use crate::formats::{Rows, block_of, content_form, literal, only_text, role_of};
+use crate::formats::{self, Rows, block_of, content_form, literal, only_text, role_of};
 use crate::json::{Value, is_blank};
 use crate::transcript::{Binding, Block, BlockKind, ContentForm, Message, Place, Role, Span};
 
@@ -280,9 +280,8 @@ fn text_block(value: Value<'_>, text: Value<'_>, place: Place, item_id: Option<S
     let block = Block {
         // A message that is one string has no place for another.
         body: (place != Place::Message).then(|| text.span()),
-        blank: is_blank(text.raw()),
         item_id,
-        ..block_of(value, BlockKind::Text, place)
+        ..formats::text_block(value, text, place)
     };
     rows.block(texts, block);
 }
