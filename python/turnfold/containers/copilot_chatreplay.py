@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, list_of, object_of, text_of
-from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
+from turnfold.containers.protocol import LoggedTranscript, Mark, Reading
+from turnfold.containers.recording import Recording
 from turnfold.containers.view import ChatView, view
-from turnfold.errors import InvalidLogError, NotWritableError
+from turnfold.errors import InvalidLogError
 
 
-class CopilotChatReplay:
+class CopilotChatReplay(Recording):
     """`{"prompts": [{"prompt", "logs": [{"kind": "element" | "request" | "toolCall", ...}]}]}`.
 
     A transcript is one `request`: the messages that were sent, whose roles are numbers (0 system, 1 user, 2 assistant,
@@ -19,7 +20,6 @@ class CopilotChatReplay:
 
     name: ClassVar[str] = "copilot_chatreplay"
     title: ClassVar[str] = "VS Code Copilot Chat replays: `prompts` with `logs` of requests and tool calls."
-    writes: ClassVar[bool] = False
 
     def recognise(self, document: Document) -> Mark | None:
         """See prompts with logs."""
@@ -44,10 +44,6 @@ class CopilotChatReplay:
         if not found:
             raise InvalidLogError("This is no log of kind copilot_chatreplay: no prompt has a request", 0, "")
         return Reading(tuple(found), dict(unread))
-
-    def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
-        """Refuse: a replay says what was sent."""
-        raise NotWritableError("A chat replay is a recording: results cannot be written into it")
 
 
 _ROLES: Final = ("system", "user", "assistant", "tool")

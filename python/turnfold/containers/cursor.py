@@ -64,13 +64,7 @@ def _project(chat: ChatView, role: str, blocks: Sequence[object], index: int, kn
             thoughts.append(text_of(block, "thinking") or "")
         else:
             said.append(block)
-    thought = "\n".join(thoughts) or None
-    only = text_of(said[0], "text") if len(said) == 1 and text_of(said[0], "type") == "text" else None
-    text = said if only is None else only
-    if calls:
-        known.update(chat.calls(text or None, calls, index, reasoning_content=thought))
-    elif said or thoughts:
-        chat.text(role, text or "", index, reasoning_content=thought)
+    known.update(chat.parts(role, said, index, thoughts=thoughts, calls=calls))
 
 
 def _result(chat: ChatView, block: object, index: int, path: tuple[str | int, ...], known: set[str]) -> None:

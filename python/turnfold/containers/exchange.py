@@ -1,11 +1,12 @@
 """Requests to providers with their responses, as recordings of HTTP traffic and dumps of single responses hold them."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from turnfold.containers.document import encode, list_of, object_of, text_of
 from turnfold.containers.interactions import interaction_messages, is_interaction
-from turnfold.containers.protocol import LoggedTranscript
+from turnfold.containers.protocol import LoggedTranscript, Reading
 from turnfold.containers.streams import assembled
 from turnfold.containers.view import ViewMessage, view
 from turnfold.errors import ReadError
@@ -86,6 +87,19 @@ def exchanged(identifier: str, uri: str, request: object, response: object, plac
         response = assembled(wire_format, response)
     answered = replies(wire_format, response)
     return _view(identifier, wire_format, [*(sent if isinstance(sent, list) else ()), *answered], place, head)
+
+
+def read_exchanges(exchanges: Iterable[tuple[str, str, object, object]]) -> Reading:
+    """Read exchanges in order: the id, address, request body and response body of each."""
+    found: list[LoggedTranscript] = []
+    unread: Counter[str] = Counter()
+    for index, (identifier, uri, request, response) in enumerate(exchanges):
+        logged = exchanged(identifier, uri, request, response, index)
+        if logged is None:
+            unread["exchange without a transcript"] += 1
+        else:
+            found.append(logged)
+    return Reading(tuple(found), dict(unread))
 
 
 def answered(identifier: str, response: object, place: int = 0) -> LoggedTranscript | None:

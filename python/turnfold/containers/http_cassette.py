@@ -5,20 +5,20 @@ import binascii
 import gzip
 import re
 import zlib
-from collections import Counter
 from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, decode, list_of, object_of, text_of
-from turnfold.containers.exchange import exchanged
-from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
-from turnfold.errors import InvalidLogError, NotWritableError
+from turnfold.containers.exchange import read_exchanges
+from turnfold.containers.protocol import Mark, Reading
+from turnfold.containers.recording import Recording
+from turnfold.errors import InvalidLogError
 
 _START: Final = re.compile(
     rb"\A(?:\xef\xbb\xbf)?(?:#[^\n]*\n|---[^\n]*\n|version:[^\n]*\n|\s*\n)*interactions:\s*(?:\n|\[)"
 )
 
 
-class HttpCassette:
+class HttpCassette(Recording):
     """`interactions` of `request` (`uri`, `body`) and `response`, with bodies as text, as `string`, or parsed already.
 
     A transcript is one exchange: the messages of the request and those of its response, a streamed one put together. A
@@ -28,7 +28,6 @@ class HttpCassette:
 
     name: ClassVar[str] = "http_cassette"
     title: ClassVar[str] = "HTTP recordings in YAML (VCR cassettes): requests to model providers with their responses."
-    writes: ClassVar[bool] = False
 
     def recognise(self, document: Document) -> Mark | None:
         """See `interactions:` at the start of the first line that is neither a comment nor a version."""
@@ -38,21 +37,15 @@ class HttpCassette:
 
     def read(self, document: Document) -> Reading:
         """Read every exchange with a provider. Raises an `InvalidLogError` where the YAML cannot be read."""
-        found: list[LoggedTranscript] = []
-        unread: Counter[str] = Counter()
-        for index, interaction in enumerate(_interactions(document.data)):
-            uri = text_of(interaction, "request", "uri") or ""
-            request, response = (_body(interaction, side) for side in ("request", "response"))
-            logged = exchanged(f"interactions[{index}]", uri, request, response, index)
-            if logged is None:
-                unread["exchange without a transcript"] += 1
-            else:
-                found.append(logged)
-        return Reading(tuple(found), dict(unread))
-
-    def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
-        """Refuse: a recording says what was sent."""
-        raise NotWritableError("A cassette is a recording: results cannot be written into it")
+        return read_exchanges(
+            (
+                f"interactions[{index}]",
+                text_of(interaction, "request", "uri") or "",
+                _body(interaction, "request"),
+                _body(interaction, "response"),
+            )
+            for index, interaction in enumerate(_interactions(document.data))
+        )
 
 
 def _interactions(data: bytes) -> list[object]:

@@ -1,15 +1,15 @@
 """HTTP traffic recorded as a JSON list of exchanges, as snapshot tests of SDKs keep it."""
 
-from collections import Counter
 from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, object_of, text_of
-from turnfold.containers.exchange import exchanged
-from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
-from turnfold.errors import InvalidLogError, NotWritableError
+from turnfold.containers.exchange import read_exchanges
+from turnfold.containers.protocol import Mark, Reading
+from turnfold.containers.recording import Recording
+from turnfold.errors import InvalidLogError
 
 
-class HttpExchanges:
+class HttpExchanges(Recording):
     """A list of `{"request": {"url", "body"}, "response": {"body"}}`; bodies are JSON values or texts of streams.
 
     A transcript is one exchange: the messages of the request and those of its response. Results cannot be written into
@@ -18,7 +18,6 @@ class HttpExchanges:
 
     name: ClassVar[str] = "http_exchanges"
     title: ClassVar[str] = "HTTP recordings in JSON: a list of `request` and `response` with their bodies."
-    writes: ClassVar[bool] = False
 
     def recognise(self, document: Document) -> Mark | None:
         """See a list whose first item has a request with an address and a response."""
@@ -33,20 +32,15 @@ class HttpExchanges:
         value = document.value
         if not isinstance(value, list) or not any(_address(item) is not None for item in value):
             raise InvalidLogError("This is no log of kind http_exchanges: no list of requests with addresses", 0, "")
-        found: list[LoggedTranscript] = []
-        unread: Counter[str] = Counter()
-        for index, item in enumerate(value):
-            request, response = object_of(item, "request").get("body"), object_of(item, "response").get("body")
-            logged = exchanged(f"[{index}]", _address(item) or "", request, response, index)
-            if logged is None:
-                unread["exchange without a transcript"] += 1
-            else:
-                found.append(logged)
-        return Reading(tuple(found), dict(unread))
-
-    def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
-        """Refuse: a recording says what was sent."""
-        raise NotWritableError("A list of exchanges is a recording: results cannot be written into it")
+        return read_exchanges(
+            (
+                f"[{index}]",
+                _address(item) or "",
+                object_of(item, "request").get("body"),
+                object_of(item, "response").get("body"),
+            )
+            for index, item in enumerate(value)
+        )
 
 
 def _address(item: object) -> str | None:

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, list_of, object_of, text_of
-from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
+from turnfold.containers.protocol import LoggedTranscript, Mark, Reading
+from turnfold.containers.recording import Recording
 from turnfold.containers.view import ChatView, view
-from turnfold.errors import InvalidLogError, NotWritableError
+from turnfold.errors import InvalidLogError
 
 
-class InterCode:
+class InterCode(Recording):
     """`{"<task>": {"query", "turn_history": {"actions": [], "observations": [], "thoughts"?: []}}}`.
 
     The view is `openai.chat`: the query, then an assistant's call of the tool `execute` and its result a turn, ids made
@@ -18,7 +19,6 @@ class InterCode:
 
     name: ClassVar[str] = "intercode"
     title: ClassVar[str] = "InterCode results: `turn_history` with parallel lists of actions and observations."
-    writes: ClassVar[bool] = False
 
     def recognise(self, document: Document) -> Mark | None:
         """See a task with a history of turns."""
@@ -40,10 +40,6 @@ class InterCode:
             raise InvalidLogError("This is no log of kind intercode: no task has a `turn_history`", 0, "")
         rest = len(tasks) - len(found)
         return Reading(tuple(found), {"entry without a turn_history": rest} if rest else {})
-
-    def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
-        """Refuse: the parallel lists have no room for a summary."""
-        raise NotWritableError("InterCode's parallel lists have no room for a summary: results cannot be written")
 
 
 def _task(name: str, index: int, task: object) -> LoggedTranscript:

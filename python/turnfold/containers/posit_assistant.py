@@ -73,13 +73,7 @@ def _project(chat: ChatView, message: Mapping[str, object], index: int) -> None:
                 thoughts.append(text_of(part, "text") or "")
             case _:
                 said.append(_part(part))
-    thought = "\n".join(thoughts) or None
-    only = text_of(said[0], "text") if len(said) == 1 and text_of(said[0], "type") == "text" else None
-    text = said if only is None else only
-    if calls:
-        chat.calls(text or None, calls, index, reasoning_content=thought)
-    elif said or thoughts:
-        chat.text("user" if role == "tool" else role, text or "", index, reasoning_content=thought)
+    chat.parts("user" if role == "tool" else role, said, index, thoughts=thoughts, calls=calls)
     for number, part in results:
         output = object_of(part).get("output")
         value = object_of(output).get("value", output)

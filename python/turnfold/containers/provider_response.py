@@ -4,12 +4,13 @@ from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, object_of, text_of
 from turnfold.containers.exchange import answered, format_of_response
-from turnfold.containers.protocol import Change, Mark, Reading
+from turnfold.containers.protocol import Mark, Reading
+from turnfold.containers.recording import Recording
 from turnfold.containers.streams import assembled, events
-from turnfold.errors import InvalidLogError, NotWritableError
+from turnfold.errors import InvalidLogError
 
 
-class ProviderResponse:
+class ProviderResponse(Recording):
     """What a model answered, without the request: its messages are the transcript, whose id is the response's.
 
     Read are the response objects of OpenAI (both APIs), Anthropic, Gemini (its interactions too) and Bedrock, and event
@@ -18,7 +19,6 @@ class ProviderResponse:
 
     name: ClassVar[str] = "provider_response"
     title: ClassVar[str] = "A single response of a provider, as JSON or as the event stream it came in."
-    writes: ClassVar[bool] = False
 
     def recognise(self, document: Document) -> Mark | None:
         """See the shape of a response, or the first events of a stream."""
@@ -43,10 +43,6 @@ class ProviderResponse:
         return Reading(
             () if logged is None else (logged,), {} if logged is not None else {"response without a message": 1}
         )
-
-    def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
-        """Refuse: a recording says what was answered."""
-        raise NotWritableError("A response is a recording: results cannot be written into it")
 
 
 def _is_stream(data: bytes) -> bool:

@@ -74,13 +74,7 @@ def _project(chat: ChatView, message: Mapping[str, object], index: int) -> None:
                 thoughts.append(text_of(block, "thinking") or "")
             case _:
                 said.append(_part(block))
-    thought = "\n".join(thoughts) or None
-    only = text_of(said[0], "text") if len(said) == 1 and text_of(said[0], "type") == "text" else None
-    text = said if only is None else only
-    if calls:
-        chat.calls(text or None, calls, index, reasoning_content=thought)
-    elif said or thoughts:
-        chat.text(role, text or "", index, reasoning_content=thought)
+    chat.parts(role, said, index, thoughts=thoughts, calls=calls)
     for number in results:
         _result(chat, blocks[number], index, (0, "content", number, "output"))
 

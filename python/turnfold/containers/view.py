@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from turnfold.containers.document import encode
+from turnfold.containers.document import encode, text_of
 from turnfold.containers.protocol import LoggedTranscript, Place
 from turnfold.transcript import Transcript
 
@@ -89,6 +89,28 @@ class ChatView:
         self._open.update(dict.fromkeys(ids))
         self._add({"role": "assistant", "content": text, "tool_calls": spelled or None, **fields}, record)
         return ids
+
+    def parts(
+        self,
+        role: str,
+        parts: Sequence[object],
+        record: int,
+        *,
+        thoughts: Sequence[str] = (),
+        calls: Sequence[tuple[str | None, str, object]] = (),
+    ) -> tuple[str, ...]:
+        """Add a message of content parts, thoughts and calls, unless it has none. One part of text is a string.
+
+        Returns the calls' ids.
+        """
+        thought = "\n".join(thoughts) or None
+        only = text_of(parts[0], "text") if len(parts) == 1 and text_of(parts[0], "type") == "text" else None
+        text = parts if only is None else only
+        if calls:
+            return self.calls(text or None, calls, record, reasoning_content=thought)
+        if parts or thoughts:
+            self.text(role, text or "", record, reasoning_content=thought)
+        return ()
 
     def result(
         self, call_id: str | None, text: object, record: int, place: Place | None = None, **fields: object
