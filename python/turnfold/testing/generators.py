@@ -15,6 +15,9 @@ Body: TypeAlias = dict[str, Json]
 Ending = Literal["user", "results", "assistant"]
 """Who speaks last: a user with a new wish, the tools with results that the model has not read, the model."""
 
+_OPEN: Final[tuple[Ending, ...]] = ("user", "results")
+_ANY: Final[tuple[Ending, ...]] = (*_OPEN, "assistant")
+
 _PATHS: Final = ("src/parser.py", "src/lexer.rs", "docs/guide.md", "tests/test_parser.py", "Makefile")
 _ASKS: Final = (
     "Please find out why {path} fails on negative numbers.",
@@ -70,19 +73,20 @@ def anthropic_messages(
     made = _Maker(seed, result_words)
     random = made.random
     thinks = random.random() < 0.5 if thinking is None else thinking
-    messages: list[Json] = []
-    last = ending or random.choice(("user", "results"))
-    for turn in range(turns + (last != "assistant")):
-        messages.append({"role": "user", "content": [{"type": "text", "text": made.ask()}]})
-        closes = turn == turns
-        if closes and last == "user":
-            break
-        for _ in range(1 if closes else random.randint(0, 3)):
-            content, results = _tool_use(made, thinks=thinks)
-            messages.append({"role": "assistant", "content": content})
-            messages.append({"role": "user", "content": results})
-        if not closes:
-            messages.append({"role": "assistant", "content": _text_turn(made, thinks=thinks)})
+
+    def step() -> list[Json]:
+        content, results = _tool_use(made, thinks=thinks)
+        return [{"role": "assistant", "content": content}, {"role": "user", "content": results}]
+
+    messages = _conversation(
+        made,
+        turns,
+        ending,
+        _OPEN,
+        ask=lambda: {"role": "user", "content": [{"type": "text", "text": made.ask()}]},
+        step=step,
+        answer=lambda _: [{"role": "assistant", "content": _text_turn(made, thinks=thinks)}],
+    )
     body: Body = {"model": "claude-sonnet-4-5", "max_tokens": 1024, "system": "Never delete files."}
     body["messages"] = messages
     if thinks:
@@ -100,20 +104,24 @@ def bedrock_converse(
     made = _Maker(seed, result_words)
     random = made.random
     thinks = random.random() < 0.5 if thinking is None else thinking
-    messages: list[Json] = []
-    last = ending or random.choice(("user", "results"))
-    for turn in range(turns + (last != "assistant")):
-        messages.append({"role": "user", "content": [{"text": made.ask()}]})
-        closes = turn == turns
-        if closes and last == "user":
-            break
-        for _ in range(1 if closes else random.randint(0, 3)):
-            content, results = _converse_calls(made, thinks=thinks)
-            messages.append({"role": "assistant", "content": content})
-            messages.append({"role": "user", "content": results})
-        if not closes:
-            reasoned = [_reasoning(made)] if thinks and random.random() < 0.5 else []
-            messages.append({"role": "assistant", "content": [*reasoned, {"text": made.say()}]})
+
+    def step() -> list[Json]:
+        content, results = _converse_calls(made, thinks=thinks)
+        return [{"role": "assistant", "content": content}, {"role": "user", "content": results}]
+
+    def answer(_: int) -> list[Json]:
+        reasoned = [_reasoning(made)] if thinks and random.random() < 0.5 else []
+        return [{"role": "assistant", "content": [*reasoned, {"text": made.say()}]}]
+
+    messages = _conversation(
+        made,
+        turns,
+        ending,
+        _OPEN,
+        ask=lambda: {"role": "user", "content": [{"text": made.ask()}]},
+        step=step,
+        answer=answer,
+    )
     point: Json = {"cachePoint": {"type": "default"}}
     body: Body = {"modelId": "eu.anthropic.claude-sonnet-4-6", "system": [{"text": "Never delete files."}, point]}
     body["messages"] = messages
@@ -161,26 +169,25 @@ def openai_responses(
     made = _Maker(seed, result_words)
     random = made.random
     thinks = random.random() < 0.5 if reasons is None else reasons
-    items: list[Json] = []
-    last = ending or random.choice(("user", "results", "assistant"))
-    for turn in range(turns + (last != "assistant")):
-        items.append({"type": "message", "role": "user", "content": [{"type": "input_text", "text": made.ask()}]})
-        closes = turn == turns
-        if closes and last == "user":
-            break
-        for _ in range(1 if closes else random.randint(0, 3)):
-            items += _response_calls(made, thinks=thinks)
-        if not closes:
-            items += [_sealed(made)] if thinks else []
-            said: Json = {"type": "output_text", "text": made.say(), "annotations": []}
-            item: dict[str, Json] = {
-                "type": "message",
-                "id": f"msg_{turn}",
-                "status": "completed",
-                "role": "assistant",
-                "content": [said],
-            }
-            items.append(item)
+
+    def ask() -> Json:
+        return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": made.ask()}]}
+
+    def answer(turn: int) -> list[Json]:
+        before: list[Json] = [_sealed(made)] if thinks else []
+        said: Json = {"type": "output_text", "text": made.say(), "annotations": []}
+        item: dict[str, Json] = {"type": "message", "id": f"msg_{turn}", "status": "completed"}
+        return [*before, {**item, "role": "assistant", "content": [said]}]
+
+    items = _conversation(
+        made,
+        turns,
+        ending,
+        _ANY,
+        ask=ask,
+        step=lambda: _response_calls(made, thinks=thinks),
+        answer=answer,
+    )
     return {"model": "gpt-5", "instructions": "Never delete files.", "input": items, "store": False}
 
 
@@ -191,18 +198,20 @@ def gemini_contents(
     made = _Maker(seed, result_words)
     random = made.random
     named = random.random() < 0.5 if ids is None else ids
-    contents: list[Json] = []
-    last = ending or random.choice(("user", "results", "assistant"))
-    for turn in range(turns + (last != "assistant")):
-        contents.append({"role": "user", "parts": [{"text": made.ask()}]})
-        closes = turn == turns
-        if closes and last == "user":
-            break
-        for _ in range(1 if closes else random.randint(0, 3)):
-            calls, results = _function_calls(made, named=named)
-            contents += [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
-        if not closes:
-            contents.append({"role": "model", "parts": [{"text": made.say()}]})
+
+    def step() -> list[Json]:
+        calls, results = _function_calls(made, named=named)
+        return [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
+
+    contents = _conversation(
+        made,
+        turns,
+        ending,
+        _ANY,
+        ask=lambda: {"role": "user", "parts": [{"text": made.ask()}]},
+        step=step,
+        answer=lambda _: [{"role": "model", "parts": [{"text": made.say()}]}],
+    )
     system: Json = {"parts": [{"text": "Never delete files."}]}
     return {"model": "gemini-2.5-pro", "systemInstruction": system, "contents": contents}
 
@@ -262,6 +271,34 @@ class _Maker:
     def _fill(self, texts: Sequence[str]) -> str:
         text = self.random.choice(texts)
         return text.replace("{path}", self.random.choice(_PATHS)).replace("{number}", str(self.random.randint(1, 999)))
+
+
+def _conversation(
+    made: _Maker,
+    turns: int,
+    ending: Ending | None,
+    endings: Sequence[Ending],
+    *,
+    ask: Callable[[], Json],
+    step: Callable[[], Sequence[Json]],
+    answer: Callable[[int], Sequence[Json]],
+) -> list[Json]:
+    """Put `turns` turns together, and an open one unless the model speaks last: `ending`, else one of `endings`.
+
+    A turn is what the user asks, up to three steps of calls with their results, and the answer of the turn's number.
+    """
+    last = ending or made.random.choice(endings)
+    found: list[Json] = []
+    for turn in range(turns + (last != "assistant")):
+        found.append(ask())
+        closes = turn == turns
+        if closes and last == "user":
+            break
+        for _ in range(1 if closes else made.random.randint(0, 3)):
+            found += step()
+        if not closes:
+            found += answer(turn)
+    return found
 
 
 def _chat_content(random: Random, text: str) -> Json:
