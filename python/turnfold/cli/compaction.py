@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from time import perf_counter
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -10,17 +10,18 @@ from turnfold.checks import scan
 from turnfold.cli.faults import Fault, fault_of_error
 from turnfold.cli.inputs import ANY, Document, Wanted
 from turnfold.cli.outputs import Target
-from turnfold.cli.reading import transcripts_of
+from turnfold.cli.reading import log_of, transcripts_of
 from turnfold.cli.rewriting import rewrite_file
 from turnfold.compactor import compact_sync
-from turnfold.containers import Log, read_log
-from turnfold.containers.bodies import BODIES
 from turnfold.errors import ArgumentError, NotWritableError, TurnfoldError, UnknownWindowError
 from turnfold.model.counts import CountSource, TokenCount
 from turnfold.model.plan import Skip
 from turnfold.model.policy import Policy
 from turnfold.planning.apply import CompactionResult
 from turnfold.transcript import Transcript
+
+if TYPE_CHECKING:
+    from turnfold.containers import Log
 
 
 class BeforeAfter(msgspec.Struct, frozen=True):
@@ -127,9 +128,7 @@ def _compact(document: Document, target: Target, instructions: Instructions) -> 
     """Return the records, and the bytes to write: None where every transcript failed."""
     try:
         if document.is_log:
-            return _compact_log(
-                document, read_log(document.data, container=instructions.wanted.container), target, instructions
-            )
+            return _compact_log(document, log_of(document, instructions.wanted), target, instructions)
         transcript = Transcript.from_json(document.data, format=instructions.wanted.format)
     except TurnfoldError as error:
         return [_failed(document, error)], None
@@ -140,12 +139,14 @@ def _compact(document: Document, target: Target, instructions: Instructions) -> 
 
 
 def _compact_log(
-    document: Document, log: Log, target: Target, instructions: Instructions
+    document: Document, log: "Log", target: Target, instructions: Instructions
 ) -> tuple[list[Outcome], bytes | None]:
     """Compact each transcript of a log. One that fails, or that the log cannot hold, stays in it as it was.
 
     A log is no request: what of its reasoning is sent again is for its own tool to decide.
     """
+    from turnfold.containers.bodies import BODIES
+
     if log.container != BODIES.name and instructions.policy.thinking_policy is None:
         policy = msgspec.structs.replace(instructions.policy, thinking_policy="keep")
         instructions = msgspec.structs.replace(instructions, policy=policy)

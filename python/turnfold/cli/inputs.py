@@ -12,7 +12,6 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
-from turnfold import containers
 from turnfold.cli.faults import Fault, fault_of_os_error
 
 SUFFIXES = (".json", ".jsonl", ".gz")
@@ -193,6 +192,9 @@ def _is_log(start: bytes, wanted: Wanted) -> bool:
     """Whether a container knows the file by its start, or the command line says so. Less than that leaves it a body."""
     if wanted.container is not None or wanted.format is not None:
         return wanted.container is not None
+    # The readers of all kinds of log take longer to load than the rest of a command.
+    from turnfold import containers
+
     return any(mark.strength in {"usual", "proof"} for _, mark in containers.marks(containers.Document(start)))
 
 

@@ -2,12 +2,12 @@
 
 import argparse
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnfold.cli.faults import Fault, FaultLog, fault_of_error
 from turnfold.cli.inputs import Document, InputFile, Wanted, find_inputs, read_documents
-from turnfold.containers import Log, read_log
 from turnfold.errors import TurnfoldError
 from turnfold.transcript import Transcript
 
@@ -18,6 +18,9 @@ transcripts is refused: write it as .jsonl, one transcript a line (blank lines a
 is the line's number from 0). A .gz file is unpacked on the way. stdin, and names without a known suffix, are told
 apart by their first two lines. A log that an agent or another tool wrote is known by its records and holds as many
 transcripts as there are in it, each with an id."""
+
+if TYPE_CHECKING:
+    from turnfold.containers import Log
 
 
 def add_paths(parser: argparse.ArgumentParser) -> None:
@@ -73,11 +76,18 @@ def read_files(
 def read_document(document: Document, wanted: Wanted) -> list[tuple[Document, Transcript]]:
     """Return the one transcript of a body, or all of a log. Raises a `TurnfoldError` for what cannot be read."""
     if document.is_log:
-        return transcripts_of(document, read_log(document.data, container=wanted.container))
+        return transcripts_of(document, log_of(document, wanted))
     return [(document, Transcript.from_json(document.data, format=wanted.format))]
 
 
-def transcripts_of(document: Document, log: Log) -> list[tuple[Document, Transcript]]:
+def log_of(document: Document, wanted: Wanted) -> "Log":
+    """Read a document that is a log."""
+    from turnfold.containers import read_log
+
+    return read_log(document.data, container=wanted.container)
+
+
+def transcripts_of(document: Document, log: "Log") -> list[tuple[Document, Transcript]]:
     """Return each transcript of a log, with the document that names it."""
     return [
         (msgspec.structs.replace(document, index=index, id=logged.id), logged.transcript)

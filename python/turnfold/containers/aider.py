@@ -13,6 +13,7 @@ from turnfold.containers.view import ChatView, ViewMessage, view
 from turnfold.errors import InvalidLogError, NotWritableError
 
 _HEADING: Final = re.compile(rb"^# aider chat started at ([^\r\n]*)", re.MULTILINE)
+_JSON: Final = re.compile(rb"\s*[{\[]")
 
 
 class Aider:
@@ -30,8 +31,9 @@ class Aider:
 
     def recognise(self, document: Document) -> Mark | None:
         """See the heading of a chat."""
-        found = _HEADING.search(document.data)
-        if found is None or document.data.lstrip().startswith((b"{", b"[")):
+        # The heading may stand anywhere, and JSON is not searched for it.
+        found = None if _JSON.match(document.data) else _HEADING.search(document.data)
+        if found is None:
             return None
         line = document.data.count(b"\n", 0, found.start()) + 1
         return Mark("proof", f"line {line} is the heading of a chat")
