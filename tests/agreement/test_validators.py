@@ -26,7 +26,8 @@ from turnfold import (
     scan,
 )
 from turnfold.model.repair import Unanswered
-from turnfold.testing.generators import DAMAGES, Body, anthropic_messages, damaged, openai_chat
+from turnfold.testing.damage import DAMAGES, damaged
+from turnfold.testing.generators import Body, anthropic_messages, openai_chat
 
 CASES: list[dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "vectors" / "agreement.json").read_text(encoding="utf-8")

@@ -10,12 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold import RepairOptions, Transcript, repair, scan
+from turnfold.testing.damage import DAMAGES, damaged
 from turnfold.testing.generators import (
-    DAMAGES,
     Body,
     anthropic_messages,
     bedrock_converse,
-    damaged,
     mistral_chat,
     openai_chat,
 )

@@ -8,13 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold import checks
+from turnfold.testing.damage import DAMAGES, damaged
 from turnfold.testing.generators import (
-    DAMAGES,
     Body,
     Ending,
     anthropic_messages,
     bedrock_converse,
-    damaged,
     gemini_contents,
     mistral_chat,
     openai_chat,

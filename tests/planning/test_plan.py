@@ -16,7 +16,8 @@ from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Keep, KeepMessages, KeepTokens, KeepTurns
 from turnfold.planning.apply import Applied, apply
 from turnfold.planning.plan import plan
-from turnfold.testing.generators import Body, anthropic_messages, bedrock_converse, damaged, mistral_chat, openai_chat
+from turnfold.testing.damage import damaged
+from turnfold.testing.generators import Body, anthropic_messages, bedrock_converse, mistral_chat, openai_chat
 from turnfold.transcript import Transcript
 
 PROSE = "The build failed again and nobody knows why, so we looked at every line of the log. "
