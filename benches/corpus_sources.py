@@ -1,7 +1,8 @@
 """Unwrap a folder of recorded transcripts into request bodies of the wire formats that turnfold reads.
 
-The folder has a `MANIFEST.tsv` with the columns `file` and `format`; files are gzipped. Only the containers below are
-unwrapped here. Each yields `Recording(name, format, body)`; a file that holds none yields nothing.
+The folder has a `MANIFEST.tsv` with the columns `file` and `format`; files are gzipped. Logs are read by turnfold's
+containers; recordings of HTTP traffic are unwrapped here, a request each, with the usage that its response reports.
+Each yields `Recording(name, format, body)`; a file that holds none yields nothing.
 """
 
 import csv
@@ -12,6 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+
+from turnfold.containers import read_log
+from turnfold.errors import ReadError
 
 OPENAI = "openai.chat"
 ANTHROPIC = "anthropic.messages"
@@ -54,70 +58,14 @@ def _has_lone_surrogate(value: object) -> bool:
     return False
 
 
-def _lines(raw: bytes) -> Iterator[object]:
-    # Not splitlines(): U+2028 and form feeds stand raw inside JSON strings.
-    for line in raw.decode("utf-8", "replace").split("\n"):
-        try:
-            yield json.loads(line)
-        except ValueError:
-            continue
-
-
-def _episodes(raw: bytes) -> Iterator[Found]:
-    value = json.loads(raw)
-    for episode in value if isinstance(value, list) else [value]:
-        yield OPENAI, episode["traj"], None
-
-
-def _message_lines(raw: bytes) -> Iterator[Found]:
-    for value in _lines(raw):
-        messages = value.get("messages") if isinstance(value, dict) else value
-        if isinstance(messages, list):
-            yield OPENAI, messages, None
-
-
-def _litellm_log(raw: bytes) -> Iterator[Found]:
-    value = json.loads(raw)
-    if isinstance(value, list):
-        yield OPENAI, value, None
+def _logged(raw: bytes) -> Iterator[Found]:
+    """Read what a container of turnfold knows. A file that none knows holds nothing here."""
+    try:
+        log = read_log(raw)
+    except ReadError:
         return
-    body = {key: value[key] for key in ("messages", "tools") if value.get(key) is not None}
-    for choice in (value.get("response") or {}).get("choices", []):
-        body["messages"] = [*body["messages"], choice["message"]]
-    yield OPENAI, body, None
-
-
-def _train_messages(raw: bytes) -> Iterator[Found]:
-    for messages in json.loads(raw)["answer_generation"].get("train_messages") or []:
-        yield OPENAI, messages, None
-
-
-def _history(raw: bytes) -> Iterator[Found]:
-    value = json.loads(raw)
-    messages = value if isinstance(value, list) else value.get("history") or value.get("messages") or []
-    if messages and all(isinstance(m, dict) and isinstance(m.get("role"), str) for m in messages):
-        yield OPENAI, messages, None
-
-
-def _react_lines(raw: bytes) -> Iterator[Found]:
-    for value in _lines(raw):
-        if isinstance(value, dict) and isinstance(value.get("messages"), list):
-            yield OPENAI, {"messages": value["messages"]}, None
-
-
-def _anthropic_messages(raw: bytes) -> Iterator[Found]:
-    value = json.loads(raw)
-    if isinstance(value, dict) and isinstance(value.get("messages"), list):
-        body: dict[str, object] = {"messages": [_api_fields(m) for m in value["messages"]]}
-        if isinstance(value.get("system_prompt"), str):
-            body["system"] = value["system_prompt"]
-        yield ANTHROPIC, body, None
-    elif isinstance(value, list):
-        yield ANTHROPIC, [_api_fields(m) for m in value], None
-
-
-def _api_fields(message: dict[str, object]) -> dict[str, object]:
-    return {"role": message["role"], "content": message["content"]}
+    for logged in log.transcripts:
+        yield logged.transcript.format, json.loads(logged.transcript.to_json()), None
 
 
 def _snapshot(raw: bytes) -> Iterator[Found]:
@@ -128,58 +76,6 @@ def _snapshot(raw: bytes) -> Iterator[Found]:
         body = _json_body(exchange["request"])
         if isinstance(body, dict) and isinstance(body.get("messages"), list):
             yield ANTHROPIC, body, _usage(_json_body(exchange["response"]))
-
-
-def _records(raw: bytes) -> Iterator[Found]:
-    """Session records: one a content block, joined by `message.id`; a result may stand between two of them."""
-    try:
-        whole = json.loads(raw)
-        records: list[object] = whole.get("loglines", []) if isinstance(whole, dict) else whole
-    except ValueError:
-        records = list(_lines(raw))
-    messages: list[dict[str, object]] = []
-    by_id: dict[str, dict[str, object]] = {}
-    seen_calls: set[str] = set()
-    for record in records:
-        if not isinstance(record, dict) or record.get("type") not in ("user", "assistant") or record.get("isSidechain"):
-            continue
-        if record.get("isCompactSummary"):
-            messages, by_id = [], {}
-        message = record.get("message")
-        if not isinstance(message, dict) or message.get("role") not in ("user", "assistant"):
-            continue
-        content = message.get("content")
-        if content in (None, "", []):
-            continue
-        if isinstance(content, list):
-            content = [block for block in content if not _repeated(block, seen_calls)]
-            if not content:
-                continue
-        identifier = message.get("id")
-        if isinstance(identifier, str) and identifier in by_id and isinstance(content, list):
-            target = by_id[identifier]["content"]
-            if isinstance(target, list):
-                target.extend(content)
-                continue
-        entry = {"role": message["role"], "content": content}
-        if isinstance(identifier, str):
-            by_id[identifier] = entry
-        messages.append(entry)
-    if messages:
-        yield ANTHROPIC, {"messages": messages}, None
-
-
-def _repeated(block: object, seen: set[str]) -> bool:
-    if not isinstance(block, dict):
-        return False
-    key = block.get("id") or block.get("tool_use_id")
-    if not isinstance(key, str):
-        return False
-    name = f"{block.get('type')}:{key}"
-    if name in seen:
-        return True
-    seen.add(name)
-    return False
 
 
 def _cassette(raw: bytes) -> Iterator[Found]:
@@ -241,20 +137,20 @@ def _usage(response: object) -> int | None:
 
 
 READERS: dict[str, Callable[[bytes], Iterator[Found]]] = {
-    "openai-chat/tau": _episodes,
-    "openai-chat/jsonl": _message_lines,
-    "litellm-log": _litellm_log,
-    "toolbench-dfs": _train_messages,
-    "sweagent-traj": _history,
-    "mini-swe-traj": _history,
-    "chatml-react": _react_lines,
+    "openai-chat/tau": _logged,
+    "openai-chat/jsonl": _logged,
+    "litellm-log": _logged,
+    "toolbench-dfs": _logged,
+    "sweagent-traj": _logged,
+    "mini-swe-traj": _logged,
+    "chatml-react": _logged,
     "cassette/openai-chat": _cassette,
     "cassette/anthropic": _cassette,
     "cassette/multimodal": _cassette,
     "cassette/bedrock-converse": _cassette,
-    "anthropic-messages": _anthropic_messages,
+    "anthropic-messages": _logged,
     "anthropic-response": _snapshot,
-    "claude-code": _records,
-    "claude-sdk-stream": _records,
-    "claude-api-export": _records,
+    "claude-code": _logged,
+    "claude-sdk-stream": _logged,
+    "claude-api-export": _logged,
 }

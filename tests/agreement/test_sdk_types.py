@@ -1,6 +1,5 @@
 """The providers' own SDK types accept what a compaction hands over."""
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -8,14 +7,9 @@ import pytest
 from sdk_types import refusal
 
 from turnfold import CompactionResult, KeepMessages, OnRequest, Policy, Rules, Summarize, Transcript, compact_sync
-from turnfold.testing.generators import Body, anthropic_messages, gemini_contents, openai_chat, openai_responses
+from turnfold.testing.generators import BY_FORMAT
 
-MAKERS: dict[str, Callable[..., Body]] = {
-    "openai.chat": openai_chat,
-    "openai.responses": openai_responses,
-    "anthropic.messages": anthropic_messages,
-    "gemini.contents": gemini_contents,
-}
+FORMATS = ("openai.chat", "openai.responses", "anthropic.messages", "gemini.contents")
 
 REFUSED: list[tuple[str, list[dict[str, Any]]]] = [
     ("openai.chat", [{"role": "tool", "content": "a result without an id"}]),
@@ -31,11 +25,11 @@ def test_the_types_refuse_what_is_wrong(format: str, messages: list[dict[str, An
     assert refusal(Transcript.from_messages(messages, format=format)) is not None
 
 
-@pytest.mark.parametrize("format", sorted(MAKERS))
+@pytest.mark.parametrize("format", FORMATS)
 def test_the_types_accept_a_compacted_transcript(format: str) -> None:
     compacted = 0
     for seed in range(40):
-        body = msgspec.json.encode(MAKERS[format](seed, turns=8))
+        body = msgspec.json.encode(BY_FORMAT[format](seed, turns=8))
         transcript = Transcript.from_json(body, format=format)
         assert refusal(transcript) is None
         step = Summarize(keep=KeepMessages(seed % 7), max_tokens=200, task_max_tokens=50)

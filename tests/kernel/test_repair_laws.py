@@ -1,7 +1,6 @@
 """Laws of repair, on generated transcripts of every format that has a generator, with one to three damages."""
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,20 +10,10 @@ from hypothesis import strategies as st
 
 from turnfold import RepairOptions, Transcript, repair, scan
 from turnfold.testing.damage import DAMAGES, damaged
-from turnfold.testing.generators import (
-    Body,
-    anthropic_messages,
-    bedrock_converse,
-    mistral_chat,
-    openai_chat,
-)
+from turnfold.testing.generators import BY_FORMAT, Body
 
-MAKERS: dict[str, Callable[[int], Body]] = {
-    "openai.chat": openai_chat,
-    "anthropic.messages": anthropic_messages,
-    "bedrock.converse": bedrock_converse,
-    "mistral.chat": mistral_chat,
-}
+# Damage is done to lists of messages.
+MAKERS = {name: make for name, make in BY_FORMAT.items() if "messages" in make(0)}
 
 LEFT_ALONE = {"missing_reasoning"}
 """Findings of integrity that only the caller could mend."""

@@ -1,7 +1,5 @@
 """A compaction in every wire format: valid, smaller, its kept messages untouched, and done once."""
 
-from collections.abc import Callable
-
 import msgspec
 import pytest
 
@@ -18,31 +16,14 @@ from turnfold import (
     scan,
 )
 from turnfold.model.plan import KeepRange
-from turnfold.testing.generators import (
-    Body,
-    anthropic_messages,
-    bedrock_converse,
-    gemini_contents,
-    mistral_chat,
-    openai_chat,
-    openai_responses,
-)
-
-MAKERS: dict[str, Callable[..., Body]] = {
-    "openai.chat": openai_chat,
-    "openai.responses": openai_responses,
-    "anthropic.messages": anthropic_messages,
-    "gemini.contents": gemini_contents,
-    "bedrock.converse": bedrock_converse,
-    "mistral.chat": mistral_chat,
-}
+from turnfold.testing.generators import BY_FORMAT
 
 
-@pytest.mark.parametrize("format", sorted(MAKERS))
+@pytest.mark.parametrize("format", sorted(BY_FORMAT))
 def test_a_compaction_is_valid_smaller_and_done_once(format: str) -> None:
     compacted = 0
     for seed in range(40):
-        transcript = Transcript.from_json(msgspec.json.encode(MAKERS[format](seed, turns=10)))
+        transcript = Transcript.from_json(msgspec.json.encode(BY_FORMAT[format](seed, turns=10)))
         assert transcript.format == format
         step = Summarize(keep=KeepMessages(seed % 8), max_tokens=300, task_max_tokens=60)
         policy = Policy(trigger=OnRequest(), steps=(step,))

@@ -9,38 +9,18 @@ from hypothesis import strategies as st
 
 from turnfold import checks
 from turnfold.testing.damage import DAMAGES, damaged
-from turnfold.testing.generators import (
-    Body,
-    Ending,
-    anthropic_messages,
-    bedrock_converse,
-    gemini_contents,
-    mistral_chat,
-    openai_chat,
-    openai_responses,
-)
+from turnfold.testing.generators import BY_FORMAT, Body, Ending
 from turnfold.transcript import Transcript
 
-MAKERS: dict[str, Callable[..., Body]] = {
-    "openai.chat": openai_chat,
-    "anthropic.messages": anthropic_messages,
-    "bedrock.converse": bedrock_converse,
-    "mistral.chat": mistral_chat,
-}
-
-
-EVERY: dict[str, Callable[..., Body]] = {
-    **MAKERS,
-    "openai.responses": openai_responses,
-    "gemini.contents": gemini_contents,
-}
+# Damage is done to lists of messages.
+MAKERS = {name: make for name, make in BY_FORMAT.items() if "messages" in make(0)}
 
 
 @settings(deadline=None)
-@given(st.sampled_from(sorted(EVERY)), st.integers(0, 10**6), st.sampled_from(["user", "results", "assistant"]))
+@given(st.sampled_from(sorted(BY_FORMAT)), st.integers(0, 10**6), st.sampled_from(["user", "results", "assistant"]))
 def test_a_clean_transcript_is_clean_and_of_its_format(format: str, seed: int, ending: Ending) -> None:
-    body = EVERY[format](seed, ending=ending)
-    assert msgspec.json.encode(EVERY[format](seed, ending=ending)) == msgspec.json.encode(body)
+    body = BY_FORMAT[format](seed, ending=ending)
+    assert msgspec.json.encode(BY_FORMAT[format](seed, ending=ending)) == msgspec.json.encode(body)
     transcript = Transcript.from_json(msgspec.json.encode(body))
     assert transcript.format == format
     assert checks.scan(transcript).ok

@@ -4,8 +4,9 @@ Plain functions of an integer, so that any test tool can drive them.
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -212,6 +213,19 @@ def gemini_contents(
     )
     system: Json = {"parts": [{"text": "Never delete files."}]}
     return {"model": "gemini-2.5-pro", "systemInstruction": system, "contents": contents}
+
+
+BY_FORMAT: Final[Mapping[str, Callable[..., Body]]] = MappingProxyType(
+    {
+        "openai.chat": openai_chat,
+        "openai.responses": openai_responses,
+        "anthropic.messages": anthropic_messages,
+        "gemini.contents": gemini_contents,
+        "bedrock.converse": bedrock_converse,
+        "mistral.chat": mistral_chat,
+    }
+)
+"""The generator of each wire format."""
 
 
 def _nine(identifier: str) -> str:
