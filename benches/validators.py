@@ -139,11 +139,18 @@ def _takes_no_empty_answer(validator: str, wire_format: str, messages: Messages)
     return validator == "tessera-transcript" and wire_format == "anthropic.messages" and empty
 
 
+def _takes_empty_users(validator: str, wire_format: str, messages: Messages) -> bool:
+    contents = [message.get("content") for message in messages if message.get("role") == "user"]
+    empty = any(not content or (isinstance(content, str) and not content.strip()) for content in contents)
+    return validator == "tessera-transcript" and wire_format == "anthropic.messages" and empty
+
+
 EXPLAINED: dict[str, Callable[[str, str, Messages], bool]] = {
     "neighbours of one role are one message": _joins_neighbours,
     "ids may come again once the call is answered": _reuses_ids,
     "a legacy function call is a call": _overlooks_legacy_calls,
     "a block of an unknown kind is content": _overlooks_unknown_kinds,
     "the last answer may be empty": _takes_no_empty_answer,
+    "a message of the user holds something": _takes_empty_users,
 }
 """Differences that are meant, by name: whether one can explain a verdict of this validator on these messages."""
