@@ -508,13 +508,33 @@ impl<'a> Pass<'a> {
         self.table.duplicate_result_ids.push(id);
     }
 
-    /// Ids of the calls that those of the open tail belong to: a program is not done before its last inner call is.
-    fn owners<'t>(&self, transcript: &'t Transcript) -> HashSet<Cow<'t, str>> {
+    /// The calls that those of the open tail belong to: a program is not done before its last inner call is. An id that
+    /// several calls have names the last of them before the inner call.
+    fn owners(&self, transcript: &Transcript) -> HashSet<BlockRef> {
         let tail = self.course.opener.clone().unwrap_or_default();
         let messages = tail.filter_map(|index| transcript.message(index));
         let blocks = messages.flat_map(|message| message.blocks());
         let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall);
-        calls.filter_map(|block| block.part_of()).collect()
+        let parts: Vec<_> = calls
+            .filter_map(|block| Some((block.part_of()?, BlockRef::of(&block))))
+            .collect();
+        if parts.is_empty() {
+            return HashSet::new();
+        }
+        let mut called: HashMap<Cow<'_, str>, Vec<BlockRef>> =
+            parts.iter().map(|(id, _)| (id.clone(), vec![])).collect();
+        for call in &self.calls.rows {
+            let id = block_at(transcript, call.at).and_then(|block| block.call_id());
+            if let Some(calls) = id.and_then(|id| called.get_mut(&id)) {
+                calls.push(call.at);
+            }
+        }
+        let owner = |(id, part): &(Cow<'_, str>, BlockRef)| {
+            let calls = called.get(id)?;
+            let before = calls.partition_point(|call| call < part);
+            calls.get(before.checked_sub(1)?).copied()
+        };
+        parts.iter().filter_map(owner).collect()
     }
 
     /// Unanswered calls are pending or abandoned. An id that the caller awaits, but whose calls are all answered (by an
@@ -541,10 +561,8 @@ impl<'a> Pass<'a> {
         }
         let open = !options.closed && self.course.open_tail;
         let owners = if open { self.owners(transcript) } else { HashSet::new() };
-        let id_of = |call: &Call| block_at(transcript, call.at).and_then(|block| block.call_id());
-        let owns = |call: &Call| !owners.is_empty() && id_of(call).is_some_and(|id| owners.contains(&id));
         for call in &self.calls.rows {
-            let in_tail = open && (self.course.opened_by(call.at.message) || owns(call));
+            let in_tail = open && (self.course.opened_by(call.at.message) || owners.contains(&call.at));
             if awaited.contains(&call.at) || (in_tail && !call.answered) {
                 table.pending.push(call.at);
             } else if !call.answered {

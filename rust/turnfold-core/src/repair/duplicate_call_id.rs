@@ -27,7 +27,9 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     if reuses.is_empty() || !work.minds(CODE, Some(rules.distinct_call_ids)) {
         return Ok(());
     }
-    let pending = work.pending();
+    let mut pending = work.pending();
+    // What an awaited call belongs to keeps its id, too: the call names it.
+    pending.extend(owners(&work.transcript, &pending));
     let mut chosen: BTreeSet<BlockRef> = BTreeSet::new();
     // Ids whose awaited call came later: all others that have the id give it up.
     let mut given_up: HashSet<(u8, String)> = HashSet::new();
@@ -61,7 +63,11 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         }
         renamed.insert(call, id);
     }
-    follow(&work.transcript, &renamed, &mut changes);
+    for (at, old, id) in followers(&work.transcript, &renamed) {
+        let text = format!("The call {old:?} that this belongs to has the id {id:?} now.");
+        work.note_block(CODE, Action::Rename, at, Some(work.name(at.message)), text);
+        changes.of(at.message).owners.push((at.block, id));
+    }
     work.apply(changes)
 }
 
@@ -91,16 +97,35 @@ fn numbers(
     numbers
 }
 
-/// Gives the new ids to blocks that belong to a renamed call.
-fn follow(transcript: &Transcript, renamed: &HashMap<BlockRef, String>, changes: &mut Changes) {
+/// The calls that blocks belong to which are among `members`.
+fn owners(transcript: &Transcript, members: &HashSet<BlockRef>) -> Vec<BlockRef> {
     let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
+    let mut found = Vec::new();
     for block in transcript.messages().flat_map(|message| message.blocks()) {
-        let owner = block.part_of().and_then(|id| calls.get(&id).copied());
-        if let Some(id) = owner.and_then(|call| renamed.get(&call)) {
-            changes.of(block.message).owners.push((block.index, id.clone()));
+        let at = BlockRef::of(&block);
+        if members.contains(&at) {
+            found.extend(block.part_of().and_then(|id| calls.get(&id).copied()));
+        }
+        if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
+            calls.insert(id, at);
+        }
+    }
+    found
+}
+
+/// The blocks that belong to a renamed call, with its old id and its new one.
+fn followers(transcript: &Transcript, renamed: &HashMap<BlockRef, String>) -> Vec<(BlockRef, String, String)> {
+    let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
+    let mut found = Vec::new();
+    for block in transcript.messages().flat_map(|message| message.blocks()) {
+        if let Some(old) = block.part_of()
+            && let Some(id) = calls.get(&old).and_then(|call| renamed.get(call))
+        {
+            found.push((BlockRef::of(&block), old.into_owned(), id.clone()));
         }
         if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
             calls.insert(id, BlockRef::of(&block));
         }
     }
+    found
 }

@@ -12,6 +12,7 @@ use super::place::{Places, ResultSource};
 use super::work::Work;
 use crate::pairs::BlockRef;
 use crate::splice::SpliceError;
+use crate::transcript::Place;
 
 /// Moves results that stand before their call.
 pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
@@ -71,7 +72,17 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
     let mut changes = Changes::default();
     for pair in misplaced {
-        if pending.contains(&pair.call) || !places.can_move(work, pair.result) || held.contains(&pair.result.message) {
+        if pending.contains(&pair.call) || held.contains(&pair.result.message) {
+            continue;
+        }
+        if !places.can_move(work, pair.result) {
+            let listed = work.block(pair.result).map(|block| block.row.place);
+            if matches!(listed, Some(Place::Item(..))) {
+                changes.remove(pair.result);
+                let text =
+                    "One text answers several calls, and this is not where results of this one belong: its id went.";
+                work.note_block(CODE, Action::Drop, pair.result, None, text.to_owned());
+            }
             continue;
         }
         if places.has_place(work, pair.call) {

@@ -148,15 +148,15 @@ pub fn repair(transcript: &Transcript, options: &RepairOptions) -> Result<Repair
 
 type Kind = fn(&mut Work<'_>) -> Result<(), SpliceError>;
 
-/// Ids come first, as all pairing hangs on them; orphans go before calls are found unanswered, because a batch that
+/// Ids come first, as all pairing hangs on them, and are distinct before results move among their like; orphans go before calls are found unanswered, because a batch that
 /// only its own results follow is awaited; content is looked at when nothing more is taken away.
 const KINDS: [Kind; 11] = [
     missing_id::run,
     misplaced_result::early,
     orphan_result::run,
+    duplicate_call_id::run,
     result_not_first::run,
     misplaced_result::run,
-    duplicate_call_id::run,
     unanswered_call::run,
     lost_reasoning::run,
     loose_reasoning::run,

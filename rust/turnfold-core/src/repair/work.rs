@@ -344,6 +344,14 @@ impl<'a> Work<'a> {
         // An empty message that a text fills did not go.
         let stays: HashSet<usize> = self.rows.iter().filter_map(|row| row.input).collect();
         let filled = |done: &Done| done.code == EMPTY && done.action == Action::Drop && stays.contains(&done.message);
+        let place = |name: Option<usize>| name.and_then(|name| places.get(&name).copied());
+        // A message that something went to may go itself once that moved on: the block's last place stands for it.
+        let last: HashMap<(usize, usize), Option<usize>> = self
+            .done
+            .iter()
+            .filter_map(|done| Some(((done.message, done.block?), place(done.holder))))
+            .collect();
+        let moved_on = |done: &Done| last.get(&(done.message, done.block?)).copied().flatten();
         let mut repairs: Vec<Repair> = self
             .done
             .into_iter()
@@ -352,7 +360,7 @@ impl<'a> Work<'a> {
                 code: done.code,
                 action: done.action,
                 message: done.message,
-                message_after: done.holder.and_then(|name| places.get(&name).copied()),
+                message_after: place(done.holder).or_else(|| moved_on(&done)),
                 block: done.block,
                 call_id: done.call_id,
                 text: done.text,

@@ -209,7 +209,8 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
             && (c + 1..blocks.len()).all(|d| !alike(d));
         let inner =
             |b: &BlockView<'_>| b.kind() == BlockKind::ToolCall && batch.contains(&b.message) && b.part_of().is_some();
-        let runs = blocks.iter().any(|b| inner(b) && b.part_of() == call.call_id());
+        let owner = |k: usize| (0..k).rfind(|&d| is_call(&blocks[d]) && blocks[d].call_id() == blocks[k].part_of());
+        let runs = (0..blocks.len()).any(|k| inner(&blocks[k]) && owner(k) == Some(c));
         let in_tail = answered[c].is_none() && (batch.contains(&call.message) || runs);
         if !options.closed && (in_tail || (named && (answered[c].is_none() || last_of_answered))) {
             out.pending.push(at(call));
