@@ -7,9 +7,9 @@ from turnfold import presets
 from turnfold._core import __version__
 from turnfold.checks import SplitPoints, compare_prefix, find_split, repair, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
-from turnfold.meter import KeepEnd, count, count_many, count_up_to, truncate
+from turnfold.meter import KeepEnd, count, count_many, count_up_to, encoding_for_model, register_model, truncate
 from turnfold.model.blocks import Block
-from turnfold.model.counts import TokenCount
+from turnfold.model.counts import ModelEncoding, TokenCount
 from turnfold.model.findings import Finding, IntegrityReport
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import (
@@ -57,6 +57,7 @@ __all__ = [
     "Log",
     "Marker",
     "Message",
+    "ModelEncoding",
     "ModelWindow",
     "OnRequest",
     "Policy",
@@ -87,10 +88,12 @@ __all__ = [
     "count",
     "count_many",
     "count_up_to",
+    "encoding_for_model",
     "find_split",
     "plan",
     "presets",
     "read_log",
+    "register_model",
     "remove_blocks",
     "remove_tool_calls",
     "repair",

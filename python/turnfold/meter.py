@@ -6,11 +6,11 @@ from typing import Final, Literal
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
-from turnfold.model.counts import DEFAULT_ENCODING
+from turnfold.model.counts import DEFAULT_ENCODING, ModelEncoding, ModelLabel
 
 _LONGEST_WORD: Final = 64
 
-KeepEnd = Literal["head", "tail"]
+KeepEnd = Literal["head", "tail", "both"]
 
 
 def count(text: str, encoding: str = DEFAULT_ENCODING) -> int:
@@ -32,9 +32,30 @@ def count_up_to(text: str, limit_tokens: int, encoding: str = DEFAULT_ENCODING) 
 
 
 def truncate(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING, *, keep: KeepEnd = "head") -> str:
-    """Cut `text` between characters so that it counts at most `max_tokens`; return it as it is where it fits."""
+    """Cut `text` between characters so that it counts at most `max_tokens`; return it as it is where it fits.
+
+    "head" keeps the longest beginning that fits, "tail" the longest end. "both" keeps the longest beginning of half of
+    the tokens (the larger half) and, joined to it with nothing between, the longest end for the rest; where joining
+    makes tokens of its own the end is shorter by as many. Only in a run of over 4,096 bytes without a word's edge may a
+    part that is longer by less than a token be missed. Linear in the text; "head" in what it keeps.
+    """
     head, tail, cut = _core.truncate(text, encoding, _checked(max_tokens), keep)
-    return head + tail if cut else text
+    if not cut:
+        return text
+    if text.startswith(head) and text.endswith(tail):
+        return head + tail
+    # Lone surrogates, which the kernel reads as U+FFFD.
+    return text[: _characters(text, head)] + text[len(text) - _characters(text[::-1], tail) :]
+
+
+def _characters(text: str, part: str) -> int:
+    """How many characters of a Python string `part` is, which starts it but for surrogates: both have UTF-16 units."""
+    units = sum(1 + (character > "\uffff") for character in part)
+    for index, character in enumerate(text):
+        if units <= 0:
+            return index
+        units -= 1 + (character > "\uffff")
+    return len(text)
 
 
 def truncate_words(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING) -> str:
@@ -59,6 +80,26 @@ def truncate_middle(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING
     """
     short = _core.truncate_middle(text, encoding, _checked(max_tokens))
     return text if short is None else short
+
+
+def encoding_for_model(model: str) -> ModelEncoding:
+    """Return the encoding that a model is counted in, by its name, and how sure that is; any name has an answer.
+
+    Providers, regions, dates and fine-tuning are read off the name: `azure/gpt-4o-2024-08-06`, `ft:gpt-4o:org::id`,
+    `bedrock/us.anthropic.claude-sonnet-4-5`. Letter case makes no difference. A name that nobody knows is counted in
+    `o200k_base` and labelled "assumed". Source: tiktoken's own table (0.14).
+    """
+    return ModelEncoding(*_core.encoding_for_model(model))
+
+
+def register_model(name: str, encoding: str, *, label: ModelLabel = "exact") -> None:
+    """Say what a model is counted in: `name` itself and its variants behind `-`, `:` or `@`, in any letter case.
+
+    Names that are registered come before the table that ships, with a provider before them (`my-gateway/`) or without;
+    the longest one decides. The same name again replaces what was said before. For the whole process; 4,096 at most.
+    Raises `UnknownEncodingError` for an encoding that is not there.
+    """
+    _core.register_model(name, encoding, label)
 
 
 def identifiers(text: str) -> tuple[str, ...]:

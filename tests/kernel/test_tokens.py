@@ -52,16 +52,44 @@ def test_a_limit_stops_the_count_only_above_it(encoding: str, text: str, limit: 
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
-@pytest.mark.parametrize("keep", ["head", "tail"])
+@given(text=TEXTS, max_tokens=st.integers(0, 60), data=st.data())
+def test_a_truncated_text_fits_and_nothing_longer_does(
+    encoding: str, text: str, max_tokens: int, data: st.DataObject
+) -> None:
+    head = turnfold.truncate(text, max_tokens, encoding, keep="head")
+    tail = turnfold.truncate(text, max_tokens, encoding, keep="tail")
+    assert text.startswith(head)
+    assert text.endswith(tail)
+    assert max(turnfold.count(head, encoding), turnfold.count(tail, encoding)) <= max_tokens
+    if turnfold.count(text, encoding) <= max_tokens:
+        assert head == tail == text
+        return
+    longer = data.draw(st.integers(min(len(head), len(tail)) + 1, len(text)))
+    if longer > len(head) and _on_an_edge(text, longer):
+        assert turnfold.count(text[:longer], encoding) > max_tokens
+    if longer > len(tail) and _on_an_edge(text, len(text) - longer):
+        assert turnfold.count(text[len(text) - longer :], encoding) > max_tokens
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
 @given(text=TEXTS, max_tokens=st.integers(0, 60))
-def test_a_truncated_text_fits_and_is_a_part(encoding: str, keep: turnfold.KeepEnd, text: str, max_tokens: int) -> None:
-    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    kept = turnfold.truncate(text, max_tokens, encoding, keep=keep)
+def test_both_ends_fit_joined(encoding: str, text: str, max_tokens: int) -> None:
+    kept = turnfold.truncate(text, max_tokens, encoding, keep="both")
     assert turnfold.count(kept, encoding) <= max_tokens
     if turnfold.count(text, encoding) <= max_tokens:
         assert kept == text
-    else:
-        assert whole.startswith(kept) if keep == "head" else whole.endswith(kept)
+        return
+    assert len(kept) < len(text)
+    head = turnfold.truncate(text, (max_tokens + 1) // 2, encoding)
+    assert kept.startswith(head)
+    assert text.endswith(kept[len(head) :])
+    tail = turnfold.truncate(text, max_tokens - turnfold.count(head, encoding), encoding, keep="tail")
+    assert kept == head + tail or turnfold.count(head + tail, encoding) > max_tokens
+
+
+def _on_an_edge(text: str, index: int) -> bool:
+    """Whether no pair of surrogates, which is one character, is parted there."""
+    return not ("\ud800" <= text[index - 1 : index] <= "\udbff" and "\udc00" <= text[index : index + 1] <= "\udfff")
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

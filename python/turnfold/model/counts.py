@@ -5,6 +5,7 @@ from typing import Final, Literal
 import msgspec
 
 CountSource = Literal["exact", "estimate", "usage"]
+ModelLabel = Literal["exact", "assumed", "estimate"]
 
 DEFAULT_ENCODING: Final = "o200k_base"
 """What counts are made in where neither an encoding nor a model is named."""
@@ -21,3 +22,15 @@ class TokenCount(msgspec.Struct, frozen=True):
     lo: int
     hi: int
     source: CountSource
+
+
+class ModelEncoding(msgspec.Struct, frozen=True):
+    """The encoding that a model is counted in, and how sure it is that it is the model's own.
+
+    `label` is "exact" where it is published or was registered so; "assumed" where it is taken over from earlier models
+    or nothing is known of the name; "estimate" where the model has another vocabulary, which does not ship. Counts are
+    exact for "exact" only, and intervals for the others.
+    """
+
+    encoding: str
+    label: ModelLabel

@@ -22,7 +22,9 @@ mod _core {
     #[pymodule_export]
     use super::json::Json;
     #[pymodule_export]
-    use super::text::{count, count_many, count_up_to, decode, encode, encoding_for_model, truncate, truncate_middle};
+    use super::text::{
+        count, count_many, count_up_to, decode, encode, encoding_for_model, register_model, truncate, truncate_middle,
+    };
     #[pymodule_export]
     use super::transcript::Transcript;
 

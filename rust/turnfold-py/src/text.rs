@@ -155,6 +155,27 @@ pub(crate) fn encoding_for_model(
     })
 }
 
+/// Adds a model and its variants to those that `encoding_for_model` knows.
+#[pyfunction]
+pub(crate) fn register_model(
+    py: Python<'_>,
+    #[pyo3(from_py_with = input::name)] name: String,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+    label_name: &str,
+) -> PyResult<()> {
+    attached(py, || {
+        let (encoding, label) = (input::encoding(&encoding)?, label(label_name)?);
+        if models::add_model(&name, encoding, label) {
+            return Ok(());
+        }
+        let text = format!(
+            "{} models are registered, which is as many as may be",
+            models::ADDED_LIMIT
+        );
+        Err(Fault::new("argument", text))
+    })
+}
+
 const LABELS: [(&str, ModelLabel); 3] = [
     ("exact", ModelLabel::Exact),
     ("assumed", ModelLabel::Assumed),
