@@ -13,20 +13,28 @@ from turnfold.model.counts import ModelEncoding, TokenCount
 from turnfold.model.findings import Finding, IntegrityReport
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import (
+    AllOf,
     AnyOf,
+    Cooldown,
     Drop,
+    MessagesOver,
     ModelWindow,
     OnRequest,
     Policy,
+    ProviderOverflow,
     ShareOver,
     Summarize,
     TokensOver,
+    ToolGroupsOlder,
     TruncateResults,
+    TurnsOver,
+    TurnsSinceSummary,
 )
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.repair import Repair, RepairOptions
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
+from turnfold.model.state import PlanState, ReportedUsage
 from turnfold.model.summary import SummaryReply, SummaryRequest
 from turnfold.transcript import Message, Transcript
 
@@ -40,11 +48,13 @@ if TYPE_CHECKING:
     from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
 
 __all__ = [
+    "AllOf",
     "AnyOf",
     "Block",
     "Blocker",
     "CompactionPlan",
     "CompactionResult",
+    "Cooldown",
     "Drop",
     "Fallback",
     "Finding",
@@ -57,14 +67,18 @@ __all__ = [
     "Log",
     "Marker",
     "Message",
+    "MessagesOver",
     "ModelEncoding",
     "ModelWindow",
     "OnRequest",
+    "PlanState",
     "Policy",
     "PrefixReport",
+    "ProviderOverflow",
     "ReadError",
     "Repair",
     "RepairOptions",
+    "ReportedUsage",
     "Rules",
     "ScanOptions",
     "ShareOver",
@@ -77,9 +91,12 @@ __all__ = [
     "SummaryRequest",
     "TokenCount",
     "TokensOver",
+    "ToolGroupsOlder",
     "Transcript",
     "TruncateResults",
     "TurnfoldError",
+    "TurnsOver",
+    "TurnsSinceSummary",
     "__version__",
     "compact",
     "compact_sync",

@@ -13,6 +13,7 @@ from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy, Summarize
 from turnfold.model.result import Attempt, AttemptOutcome, Timings
 from turnfold.model.scan import BODY_ONLY, ScanOptions
+from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
 from turnfold.planning.apply import Applied, CompactionResult, apply_opened
 from turnfold.planning.fill import Opening, openings
@@ -65,6 +66,7 @@ async def compact(
     model: str | None = None,
     window_tokens: int | None = None,
     options: ScanOptions = BODY_ONLY,
+    state: PlanState = NO_STATE,
 ) -> CompactionResult | Skip:
     """Compact `transcript` as `policy` says; the input is never changed.
 
@@ -80,7 +82,14 @@ async def compact(
     """
     _check(policy, summarizer, deadline_seconds)
     prepared = await _aside(
-        _prepare, transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options
+        _prepare,
+        transcript,
+        policy,
+        encoding=encoding,
+        model=model,
+        window_tokens=window_tokens,
+        options=options,
+        state=state,
     )
     if isinstance(prepared, Skip):
         return prepared
@@ -100,6 +109,7 @@ def compact_sync(
     model: str | None = None,
     window_tokens: int | None = None,
     options: ScanOptions = BODY_ONLY,
+    state: PlanState = NO_STATE,
 ) -> CompactionResult | Skip:
     """Compact from plain code: the same as `compact`, blocking.
 
@@ -109,7 +119,13 @@ def compact_sync(
     _check(policy, summarizer, deadline_seconds)
     if summarizer is None:
         prepared = _prepare(
-            transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options
+            transcript,
+            policy,
+            encoding=encoding,
+            model=model,
+            window_tokens=window_tokens,
+            options=options,
+            state=state,
         )
         return prepared if isinstance(prepared, Skip) else _finish(prepared, _Filling())
     if _in_event_loop():
@@ -125,6 +141,7 @@ def compact_sync(
             model=model,
             window_tokens=window_tokens,
             options=options,
+            state=state,
         )
 
     return anyio.run(run)
@@ -155,9 +172,12 @@ def _prepare(
     model: str | None,
     window_tokens: int | None,
     options: ScanOptions,
+    state: PlanState,
 ) -> _Prepared | Skip:
     started = perf_counter()
-    planned = plan(transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options)
+    planned = plan(
+        transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options, state=state
+    )
     if isinstance(planned, Skip):
         return planned
     opened = openings(transcript, planned)

@@ -20,12 +20,22 @@ from turnfold.model.policy import (
     TokensOver,
     TruncateResults,
 )
-from turnfold.planning.triggers import decide, window_of
+from turnfold.model.scan import ScanOptions
+from turnfold.model.triggers import Trigger
+from turnfold.planning.ground import Ground
+from turnfold.planning.triggers import Decision, Facts, decide, window_of
 from turnfold.presets.windows import WINDOWS
+from turnfold.transcript import Transcript
 
 
 def exact(n: int) -> TokenCount:
     return TokenCount(n, n, n, "exact")
+
+
+def decided(trigger: Trigger, n: int, model: str | None = None, window_tokens: int | None = None) -> Decision:
+    ground = Ground(Transcript.from_messages([], format="openai.chat"), ScanOptions())
+    facts = Facts(count=exact(n), ground=lambda: ground, model=model, window_tokens=window_tokens)
+    return decide(trigger, facts)
 
 
 @pytest.mark.parametrize(
@@ -79,33 +89,33 @@ def test_a_stored_policy_is_checked_when_it_is_read() -> None:
 
 @given(st.integers(0, 10**9), st.integers(0, 10**9))
 def test_a_limit_fires_above_itself_and_not_at_it(limit: int, n: int) -> None:
-    assert decide(TokensOver(limit), exact(n), model=None).fired == (n > limit)
+    assert decided(TokensOver(limit), n, None).fired == (n > limit)
 
 
 def test_the_nearer_of_two_limits_is_the_target() -> None:
     policy = presets.token_threshold(0.5, 1_000, window_tokens=3_000)
     for n, fired in ((1_000, False), (1_001, True), (1_501, True)):
-        decision = decide(policy.trigger, exact(n), model=None)
+        decision = decided(policy.trigger, n, None)
         assert (decision.fired, decision.limit_tokens) == (fired, 1_000)
 
 
 def test_a_share_of_the_bodys_model() -> None:
     trigger = presets.token_threshold().trigger
-    assert decide(trigger, exact(0), model="gpt-4o-2024-08-06").limit_tokens == 89_600
-    assert decide(trigger, exact(0), model="openai/gpt-4o").limit_tokens == 89_600
-    assert decide(trigger, exact(0), model="gpt-4o", window_tokens=100).limit_tokens == 70
+    assert decided(trigger, 0, "gpt-4o-2024-08-06").limit_tokens == 89_600
+    assert decided(trigger, 0, "openai/gpt-4o").limit_tokens == 89_600
+    assert decided(trigger, 0, "gpt-4o", window_tokens=100).limit_tokens == 70
 
 
 @pytest.mark.parametrize("model", [None, "house-model-7b"])
 def test_an_unknown_window_says_what_to_pass(model: str | None) -> None:
     with pytest.raises(UnknownWindowError, match="window_tokens"):
-        decide(presets.token_threshold().trigger, exact(10**9), model=model)
+        decided(presets.token_threshold().trigger, 10**9, model)
 
 
 def test_an_unknown_window_is_passed_over_where_a_limit_decides() -> None:
     trigger = presets.token_threshold(0.7, 10).trigger
-    assert decide(trigger, exact(11), model=None).fired
-    assert not decide(trigger, exact(10), model=None).fired
+    assert decided(trigger, 11, None).fired
+    assert not decided(trigger, 10, None).fired
 
 
 def test_the_longest_name_wins() -> None:

@@ -2,64 +2,46 @@
 
 import msgspec
 
-from turnfold.errors import ArgumentError
 from turnfold.model.plan import SummaryRole
 from turnfold.model.splits import Keep, KeepMessages
 from turnfold.model.thinking import ThinkingPolicy
+from turnfold.model.triggers import (
+    AllOf,
+    AnyOf,
+    Cooldown,
+    MessagesOver,
+    ModelWindow,
+    OnRequest,
+    ProviderOverflow,
+    ShareOver,
+    TokensOver,
+    ToolGroupsOlder,
+    Trigger,
+    TurnsOver,
+    TurnsSinceSummary,
+    at_least,
+)
 
-
-class ModelWindow(msgspec.Struct, frozen=True):
-    """How many input tokens a model takes. `model` is its name; dated variants (`model-2026-01-01`) match too."""
-
-    model: str
-    window_tokens: int
-
-    def __post_init__(self) -> None:
-        _at_least("window_tokens", self.window_tokens, 1)
-
-
-class TokensOver(msgspec.Struct, frozen=True, tag="tokens_over"):
-    """Fires when the request counts more than `limit_tokens` tokens."""
-
-    limit_tokens: int
-
-    def __post_init__(self) -> None:
-        _at_least("limit_tokens", self.limit_tokens, 0)
-
-
-class ShareOver(msgspec.Struct, frozen=True, tag="share_over"):
-    """Fires when the request fills more than `share` (0..1) of the model's window.
-
-    The window is `window_tokens`, or else the entry of `windows` that names the transcript's model most closely.
-    """
-
-    share: float
-    window_tokens: int | None = None
-    windows: tuple[ModelWindow, ...] = ()
-
-    def __post_init__(self) -> None:
-        # Written so that NaN is refused too.
-        if not 0 <= self.share <= 1:
-            raise ArgumentError(f"share must be between 0 and 1, got {self.share}")
-        if self.window_tokens is not None:
-            _at_least("window_tokens", self.window_tokens, 1)
-
-
-class OnRequest(msgspec.Struct, frozen=True, tag="on_request"):
-    """Always fires: the caller has decided."""
-
-
-class AnyOf(msgspec.Struct, frozen=True, tag="any_of"):
-    """Fires when one of `triggers` does. A share of a window that nobody knows is passed over if another can decide."""
-
-    triggers: tuple[TokensOver | ShareOver | OnRequest, ...]
-
-    def __post_init__(self) -> None:
-        if not self.triggers:
-            raise ArgumentError("any_of needs at least one trigger")
-
-
-Trigger = TokensOver | ShareOver | OnRequest | AnyOf
+__all__ = [
+    "AllOf",
+    "AnyOf",
+    "Cooldown",
+    "Drop",
+    "MessagesOver",
+    "ModelWindow",
+    "OnRequest",
+    "Policy",
+    "ProviderOverflow",
+    "ShareOver",
+    "Step",
+    "Summarize",
+    "TokensOver",
+    "ToolGroupsOlder",
+    "Trigger",
+    "TruncateResults",
+    "TurnsOver",
+    "TurnsSinceSummary",
+]
 
 
 class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
@@ -79,8 +61,8 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     schema: str = "nine_sections"
 
     def __post_init__(self) -> None:
-        _at_least("max_tokens", self.max_tokens, 0)
-        _at_least("task_max_tokens", self.task_max_tokens, 0)
+        at_least("max_tokens", self.max_tokens, 0)
+        at_least("task_max_tokens", self.task_max_tokens, 0)
 
 
 class TruncateResults(msgspec.Struct, frozen=True, tag="truncate_results"):
@@ -94,8 +76,8 @@ class TruncateResults(msgspec.Struct, frozen=True, tag="truncate_results"):
     min_tokens: int = 100
 
     def __post_init__(self) -> None:
-        _at_least("min_tokens", self.min_tokens, 0)
-        _at_least("max_tokens", self.max_tokens, self.min_tokens)
+        at_least("min_tokens", self.min_tokens, 0)
+        at_least("max_tokens", self.max_tokens, self.min_tokens)
 
 
 class Drop(msgspec.Struct, frozen=True, tag="drop"):
@@ -130,9 +112,4 @@ class Policy(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if self.target_tokens is not None:
-            _at_least("target_tokens", self.target_tokens, 0)
-
-
-def _at_least(name: str, value: int, least: int) -> None:
-    if value < least:
-        raise ArgumentError(f"{name} must be at least {least}, got {value}")
+            at_least("target_tokens", self.target_tokens, 0)

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from typing import Final
 
 from turnfold import checks
 from turnfold.model.layout import Layout
 from turnfold.model.scan import ScanOptions
 from turnfold.planning.wrapper import WrappedSummary, recognise
 from turnfold.transcript import Transcript
+
+_MARK: Final = b"turnfold-summary"
 
 
 @dataclass(frozen=True)
@@ -39,22 +43,63 @@ class Ground:
 
     @property
     def own(self) -> int:
-        """The first message that is not an earlier summary either."""
+        """The first message that is not an earlier summary at the start either."""
         return self.start + (self.previous is not None)
 
-    @cached_property
+    @property
     def previous(self) -> WrappedSummary | None:
         """What an earlier compaction left: message `start`, if it is a summary."""
-        index = self.start
-        if index >= len(self.transcript) or self.transcript.speakers[index] not in {"user", "assistant"}:
-            return None
-        blocks = self.transcript.blocks(index)
-        return recognise(blocks[0].text) if len(blocks) == 1 and blocks[0].kind == "text" else None
+        return self.summaries.get(self.start)
+
+    @cached_property
+    def summaries(self) -> dict[int, WrappedSummary]:
+        """What earlier compactions left, by message. O(bytes), and blocks are read only of messages that name it."""
+        transcript = self.transcript
+        if _MARK not in transcript.to_json():
+            return {}
+        found: dict[int, WrappedSummary] = {}
+        for index in range(self.start, len(transcript)):
+            if transcript.speakers[index] not in {"user", "assistant"} or _MARK not in transcript.message_json(index):
+                continue
+            blocks = transcript.blocks(index)
+            summary = recognise(blocks[0].text) if len(blocks) == 1 and blocks[0].kind == "text" else None
+            if summary is not None:
+                found[index] = summary
+        return found
+
+    @property
+    def latest_summary(self) -> int:
+        """The last message that is a summary; -1 without one."""
+        return max(self.summaries, default=-1)
 
     @cached_property
     def spoken(self) -> tuple[int, ...]:
-        """The messages in which the user says something, an earlier summary left out."""
-        return tuple(index for index in self.layout.turns if index >= self.own)
+        """The messages in which the user says something, earlier summaries left out."""
+        return tuple(index for index in self.layout.turns if index >= self.start and index not in self.summaries)
+
+    @cached_property
+    def groups(self) -> tuple[range, ...]:
+        """What stays together or goes together, after `start`: the messages between one legal cut and the next."""
+        cuts = [index for index in self.points if index >= self.start]
+        return tuple(range(first, last) for first, last in pairwise(cuts))
+
+    @cached_property
+    def tool_groups(self) -> tuple[range, ...]:
+        """The groups that hold a call with its results. O(blocks)."""
+        return tuple(group for group in self.groups if self._calls(group))
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """The first message of each group in which the model speaks, summaries left out."""
+        speakers = self.transcript.speakers
+        return tuple(
+            group.start
+            for group in self.groups
+            if group.start not in self.summaries and any(speakers[index] == "assistant" for index in group)
+        )
+
+    def _calls(self, group: range) -> bool:
+        return any(block.kind == "tool_call" for index in group for block in self.transcript.blocks(index))
 
     @cached_property
     def first_unanswered(self) -> int:

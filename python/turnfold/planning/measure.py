@@ -27,15 +27,19 @@ class Measure:
         """Count a whole request by the same measure."""
         return transcript.tokens(encoding=self._named, model=self._model)
 
+    def span(self, start: int, stop: int) -> TokenCount:
+        """Count messages `[start, stop)`. O(1) after the first count."""
+        if start >= stop:
+            return TokenCount(0, 0, 0, self.whole.source)
+        return self._transcript.tokens(start, stop, encoding=self._named, model=self._model)
+
     def messages(self, start: int, stop: int) -> int:
         """Bound what messages `[start, stop)` count. O(1) after the first count."""
-        if start >= stop:
-            return 0
-        return self._transcript.tokens(start, stop, encoding=self._named, model=self._model).hi
+        return self.span(start, stop).hi
 
     def likely(self, start: int, stop: int) -> int:
         """Count messages `[start, stop)` by the likeliest number: no bound, but what "smaller" is judged by."""
-        return self._transcript.tokens(start, stop, encoding=self._named, model=self._model).n if start < stop else 0
+        return self.span(start, stop).n
 
     def new_message(self, message: bytes) -> int:
         """Bound what a new message counts."""

@@ -1,16 +1,18 @@
 """Trigger, then select, then steps: from a transcript and a policy to a plan, or a reason why there is none."""
 
 from turnfold import checks
+from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, Skip, SkipReason
 from turnfold.model.policy import Policy
 from turnfold.model.scan import BODY_ONLY, ScanOptions
+from turnfold.model.state import NO_STATE, PlanState
 from turnfold.planning.draft import Draft
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.steps import run_step
 from turnfold.planning.thinking import settle_thinking
-from turnfold.planning.triggers import decide
+from turnfold.planning.triggers import Facts, anchored, decide
 from turnfold.transcript import Transcript, kernel_of
 
 
@@ -22,10 +24,13 @@ def plan(
     model: str | None = None,
     window_tokens: int | None = None,
     options: ScanOptions = BODY_ONLY,
+    state: PlanState = NO_STATE,
 ) -> CompactionPlan | Skip:
     """Decide what a compaction would do, and prove that it fits the target, before anyone is asked for a summary.
 
     `model` and `encoding` override what the body says, `window_tokens` what the policy says of the model's window.
+    `state` is what the session knows beside the request: usage that the provider reported, that it refused the request
+    for its length, that somebody asked for a compaction.
     Pure and deterministic; O(messages) after the transcript's first count. Raises `UnknownWindowError` where the
     policy is a share of a window that nobody named, and an `ArgumentError` for an unknown encoding.
     """
@@ -34,11 +39,18 @@ def plan(
         raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
     measure = Measure(transcript, encoding, model)
     before = measure.whole
-    decision = decide(policy.trigger, before, model=model or transcript.model, window_tokens=window_tokens)
+    ground = Ground(transcript, options)
+    count = anchored(before, state, len(transcript), lambda start: measure.span(start, len(transcript)))
+    facts = Facts(
+        count=count,
+        ground=lambda: ground,
+        model=model or transcript.model,
+        window_tokens=window_tokens,
+        state=state,
+    )
+    decision = decide(policy.trigger, facts)
     if not decision.fired:
-        return Skip(
-            "under_trigger", f"{before.n} tokens are not more than the limit of {decision.limit_tokens}.", before
-        )
+        return Skip("under_trigger", decision.text, before)
     if transcript.remote:
         return Skip(
             "server_history",
@@ -46,12 +58,11 @@ def plan(
             "chain that sends the items themselves, without a reference to earlier ones (`previous_response_id`).",
             before,
         )
-    limit = decision.limit_tokens if policy.target_tokens is None else policy.target_tokens
+    limit = _target(policy, decision.limit_tokens, before, count)
     target = before.hi - 1 if limit is None else limit
     if target >= before.hi:
         return Skip("nothing_to_compact", f"At most {before.hi} tokens: the target of {target} is met.", before)
 
-    ground = Ground(transcript, options)
     floor = measure.fixed_tokens + measure.messages(0, ground.start)
     floor += measure.messages(ground.first_unanswered, len(transcript)) - measure.messages(*ground.layout.folded)
     if limit is not None and limit < floor:
@@ -69,6 +80,15 @@ def plan(
     if not draft.changed:
         return _unchanged(draft)
     return _fitted(draft, policy, encoding, model)
+
+
+def _target(policy: Policy, limit_tokens: int | None, ours: TokenCount, theirs: TokenCount) -> int | None:
+    """Return the most that the result may count, in our own tokens."""
+    limit = limit_tokens if policy.target_tokens is None else policy.target_tokens
+    if limit is None or theirs.n <= ours.hi:
+        return limit
+    # The provider counts more than we do: what is a limit there is less here.
+    return limit * ours.hi // theirs.n
 
 
 def _fitted(draft: Draft, policy: Policy, encoding: str | None, model: str | None) -> CompactionPlan | Skip:

@@ -1,48 +1,171 @@
 """Whether a policy fires, and the limit that it fires at."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
 import msgspec
 
-from turnfold.errors import UnknownWindowError
+from turnfold.errors import ArgumentError, UnknownWindowError
 from turnfold.model.counts import TokenCount
-from turnfold.model.policy import AnyOf, ModelWindow, OnRequest, ShareOver, TokensOver, Trigger
+from turnfold.model.state import NO_STATE, PlanState
+from turnfold.model.triggers import (
+    AllOf,
+    AnyOf,
+    Cooldown,
+    MessagesOver,
+    ModelWindow,
+    OnRequest,
+    ProviderOverflow,
+    ShareOver,
+    TokensOver,
+    ToolGroupsOlder,
+    Trigger,
+    TurnsOver,
+    TurnsSinceSummary,
+)
+from turnfold.planning.ground import Ground
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`fired`, and the smallest limit that the trigger compares with: None where it has none."""
+    """`fired`, the smallest limit that the trigger compares tokens with (None where it has none), and a sentence."""
 
     fired: bool
     limit_tokens: int | None
+    text: str = ""
 
 
-def decide(trigger: Trigger, count: TokenCount, *, model: str | None, window_tokens: int | None = None) -> Decision:
-    """Compare `count` with the trigger's limits. `window_tokens` overrides what the policy says of the model's window.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What triggers compare with: `count` is the request's tokens, `ground` is found when a trigger asks for turns."""
 
-    Raises `UnknownWindowError` where only a share of an unknown window could decide.
-    """
-    limits: list[int] = []
-    asked = False
-    shares_left_out = False
-    for one in trigger.triggers if isinstance(trigger, AnyOf) else (trigger,):
-        match one:
-            case OnRequest():
-                asked = True
-            case TokensOver(limit_tokens=limit):
-                limits.append(limit)
-            case ShareOver():
-                window = window_tokens or one.window_tokens or window_of(model, one.windows)
-                if window is None:
-                    shares_left_out = True
-                else:
-                    limits.append(int(one.share * window))
-    if shares_left_out and not limits and not asked:
-        named = f"of the model {model!r}" if model else "(the request names no model)"
+    count: TokenCount
+    ground: Callable[[], Ground]
+    model: str | None
+    window_tokens: int | None = None
+    state: PlanState = NO_STATE
+
+
+def decide(trigger: Trigger, facts: Facts) -> Decision:
+    """Ask the trigger. Raises `UnknownWindowError` where only a share of an unknown window could decide."""
+    if facts.state.requested:
+        return Decision(fired=True, limit_tokens=None, text="A compaction was requested.")
+    decision = _decide(trigger, facts)
+    if decision is None:
+        named = f"of the model {facts.model!r}" if facts.model else "(the request names no model)"
         raise UnknownWindowError(
             f"The policy is a share of the model's window, and the window {named} is not known: "
             "pass window_tokens=..., or give the policy a limit in tokens"
         )
-    limit_tokens = min(limits, default=None)
-    fired = asked or (limit_tokens is not None and count.n > limit_tokens)
-    return Decision(fired=fired, limit_tokens=limit_tokens)
+    return decision
+
+
+def anchored(count: TokenCount, state: PlanState, messages: int, since: Callable[[int], TokenCount]) -> TokenCount:
+    """Return the provider's own count of what it has seen, and ours of what came after; `count` without a report.
+
+    `since` counts the messages from an index on.
+    """
+    usage = state.usage
+    if usage is None:
+        return count
+    if usage.messages > messages:
+        raise ArgumentError(f"usage is of {usage.messages} messages, and the transcript has {messages}")
+    new, seen = since(usage.messages), usage.input_tokens
+    return TokenCount(seen + new.n, seen + new.lo, seen + new.hi, "usage")
+
+
+def _decide(trigger: Trigger, facts: Facts) -> Decision | None:
+    """Return the decision; None where only a window that nobody knows could make it."""
+    match trigger:
+        case OnRequest():
+            return Decision(fired=True, limit_tokens=None, text="It always fires.")
+        case ProviderOverflow():
+            return Decision(fired=facts.state.overflow, limit_tokens=None, text="The provider refused nothing.")
+        case TokensOver(limit_tokens=limit):
+            return _over_tokens(facts, limit)
+        case ShareOver():
+            window = facts.window_tokens or trigger.window_tokens or window_of(facts.model, trigger.windows)
+            return None if window is None else _over_tokens(facts, int(trigger.share * window))
+        case AnyOf():
+            return _any(trigger, facts)
+        case AllOf():
+            return _all([_decide(one, facts) for one in trigger.triggers])
+        case Cooldown():
+            passed = turns_since_compaction(facts)
+            if passed is not None and passed < trigger.turns:
+                text = f"{passed} turns have passed since the last compaction, and {trigger.turns} must."
+                return Decision(fired=False, limit_tokens=None, text=text)
+            return _decide(trigger.trigger, facts)
+        case MessagesOver() | TurnsOver() | TurnsSinceSummary() | ToolGroupsOlder():
+            return _counted(trigger, facts)
+        case _:
+            assert_never(trigger)
+
+
+def _counted(trigger: MessagesOver | TurnsOver | TurnsSinceSummary | ToolGroupsOlder, facts: Facts) -> Decision:
+    ground = facts.ground()
+    match trigger:
+        case MessagesOver(count=limit):
+            return _over(len(ground.transcript) - ground.start, limit, "messages")
+        case TurnsOver(count=limit):
+            return _over(len(ground.spoken), limit, "turns")
+        case TurnsSinceSummary(count=least):
+            turns = ground.steps if trigger.unit == "step" else ground.spoken
+            since = sum(index > ground.latest_summary for index in turns)
+            return _over(since, least - 1, "turns since the last summary")
+        case ToolGroupsOlder(min_age=age, min_groups=least):
+            older = max(len(ground.tool_groups) - age, 0)
+            return _over(older, least - 1, "old groups of tool calls")
+        case _:
+            assert_never(trigger)
+
+
+def _over(count: int, limit: int, what: str) -> Decision:
+    return Decision(fired=count > limit, limit_tokens=None, text=f"{count} {what} are not more than {limit}.")
+
+
+def _over_tokens(facts: Facts, limit: int) -> Decision:
+    text = f"{facts.count.n} tokens are not more than the limit of {limit}."
+    return Decision(fired=facts.count.n > limit, limit_tokens=limit, text=text)
+
+
+def _any(trigger: AnyOf, facts: Facts) -> Decision | None:
+    decisions = [(one, _decide(one, facts)) for one in trigger.triggers]
+    known = [decision for _, decision in decisions if decision is not None]
+    fired = [one for one in known if one.fired]
+    # What a provider refused says nothing of a request that it has not seen.
+    decisive = [one for one, decision in decisions if decision is not None and not isinstance(one, ProviderOverflow)]
+    if len(known) < len(decisions) and not fired and not decisive:
+        return None
+    return Decision(
+        fired=bool(fired),
+        limit_tokens=_smallest(fired or known),
+        text=" ".join(one.text for one in fired or known),
+    )
+
+
+def _all(decisions: list[Decision | None]) -> Decision | None:
+    known = [one for one in decisions if one is not None]
+    waiting = [one for one in known if not one.fired]
+    if waiting:
+        return Decision(fired=False, limit_tokens=_smallest(known), text=waiting[0].text)
+    if len(known) < len(decisions):
+        return None
+    return Decision(fired=True, limit_tokens=_smallest(known), text=" ".join(one.text for one in known))
+
+
+def _smallest(decisions: list[Decision]) -> int | None:
+    return min((one.limit_tokens for one in decisions if one.limit_tokens is not None), default=None)
+
+
+def turns_since_compaction(facts: Facts) -> int | None:
+    """Return how many turns have opened since the last compaction; None where there was none."""
+    if facts.state.turns_since_compaction is not None:
+        return facts.state.turns_since_compaction
+    ground = facts.ground()
+    if ground.latest_summary < 0:
+        return None
+    return sum(index > ground.latest_summary for index in ground.spoken)
 
 
 def window_of(model: str | None, windows: tuple[ModelWindow, ...]) -> int | None:
