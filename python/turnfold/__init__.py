@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Final
 
 from turnfold import presets
 from turnfold._core import __version__
-from turnfold.checks import SplitPoints, compare_prefix, find_split, repair, scan, split_points
+from turnfold.checks import SplitPoints, check_pairs, compare_prefix, find_split, repair, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
 from turnfold.meter import KeepEnd, count, count_many, count_up_to, encoding_for_model, register_model, truncate
 from turnfold.model.blocks import Block
 from turnfold.model.counts import ModelEncoding, TokenCount
-from turnfold.model.findings import Finding, IntegrityReport
+from turnfold.model.findings import Finding, IntegrityReport, PairCheck
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import (
     AllOf,
@@ -71,6 +71,7 @@ __all__ = [
     "ModelEncoding",
     "ModelWindow",
     "OnRequest",
+    "PairCheck",
     "PlanState",
     "Policy",
     "PrefixReport",
@@ -98,6 +99,7 @@ __all__ = [
     "TurnsOver",
     "TurnsSinceSummary",
     "__version__",
+    "check_pairs",
     "compact",
     "compact_sync",
     "compare_prefix",

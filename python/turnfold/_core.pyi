@@ -7,6 +7,7 @@ __all__ = [
     "Splits",
     "Transcript",
     "__version__",
+    "check_pairs",
     "compare_prefix",
     "count",
     "count_many",
@@ -55,6 +56,8 @@ __version__: str
 class Transcript:
     @staticmethod
     def from_json(body: _Body, format: str | None) -> Transcript: ...
+    @staticmethod
+    def extend_from(previous: Transcript, body: _Body) -> Transcript: ...
     def append(self, message: _Body) -> Transcript: ...
     def splice(self, parts: list[tuple[int, int] | bytes]) -> Transcript: ...
     def rewrite(self, message_index: int, texts: list[tuple[int, str]]) -> bytes: ...
@@ -131,6 +134,9 @@ def scan(
     list[str],
     list[tuple[str, int]],
 ]: ...
+def check_pairs(
+    transcript: Transcript,
+) -> tuple[int, list[_Place], list[_Place], list[_Place], list[_Place], list[_Place]]: ...
 def repair(
     transcript: Transcript, options: _Options, unanswered: str
 ) -> tuple[

@@ -8,7 +8,7 @@ from typing import Final, Literal, assert_never
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
-from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair, Rule
+from turnfold.model.findings import CallPlace, Finding, IntegrityReport, Pair, PairCheck, Rule
 from turnfold.model.layout import Layout
 from turnfold.model.prefix import Difference, PrefixReport
 from turnfold.model.repair import DEFAULT_REPAIR, Repair, RepairOptions
@@ -46,6 +46,16 @@ def scan(
         duplicate_result_ids=tuple(result_ids),
         unknown_kinds=tuple(unknown),
     )
+
+
+def check_pairs(transcript: Transcript) -> PairCheck:
+    """Check that every call has its result and every result its call: what `scan` lists, without the findings.
+
+    O(messages) the first time, then remembered. For a transcript made by `append` or `extend_from` of one that was
+    checked, O(new messages), as long as every call has an id of its own.
+    """
+    pairs, *places = _core.check_pairs(kernel_of(transcript))
+    return PairCheck(pairs, *(tuple(CallPlace(*fields) for fields in found) for found in places))
 
 
 @functools.cache

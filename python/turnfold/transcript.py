@@ -52,6 +52,19 @@ class Transcript:
         return cls(kernel, [None] * len(kernel))
 
     @classmethod
+    def extend_from(cls, previous: Self, body: bytes | bytearray | memoryview) -> Self:
+        """Read a request body that goes on from `previous`, as each body of an agent's session does.
+
+        The result is that of `from_json(body)` in everything that can be asked, with the format named if the caller
+        named that of `previous`, and so are the errors. What both share from the start is found by comparing bytes;
+        only the rest is read and, later, counted, and no more of `body` than that is kept. Where less than half is
+        shared, or something outside the messages has changed, all is read. O(bytes) of comparison, O(new bytes) of
+        everything else; other threads run meanwhile.
+        """
+        kernel = _core.Transcript.extend_from(kernel_of(previous), body)
+        return cls(kernel, [None] * len(kernel))
+
+    @classmethod
     def from_messages(cls, messages: Iterable[Message], *, format: str | None = None) -> Self:
         """Read messages that are Python objects already.
 

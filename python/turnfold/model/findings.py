@@ -56,6 +56,25 @@ class CallPlace(msgspec.Struct, frozen=True):
     block: int
 
 
+class PairCheck(msgspec.Struct, frozen=True):
+    """Whether calls and results are whole: how many pairs there are, and every call or result that is in none.
+
+    `orphan_results` includes `repeated_results`, those of a call that has its result already.
+    """
+
+    pairs: int
+    pending: tuple[CallPlace, ...]
+    abandoned_calls: tuple[CallPlace, ...]
+    orphan_results: tuple[CallPlace, ...]
+    repeated_results: tuple[CallPlace, ...]
+    misplaced_results: tuple[CallPlace, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether every call that is not awaited has its result, in its place, and every result its call."""
+        return not (self.abandoned_calls or self.orphan_results or self.misplaced_results)
+
+
 class IntegrityReport(msgspec.Struct, frozen=True):
     """All findings of one transcript. `ok` means that no finding is an error.
 

@@ -63,6 +63,14 @@ impl<'a> Document<'a> {
     /// `too_large` for 4 GiB and more; `invalid_utf8`, `invalid_json` and `too_deep` with the offset of the first
     /// byte that cannot stand where it does.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ReadError> {
+        Self::check(bytes)?;
+        Ok(Self {
+            bytes,
+            nodes: scan::scan(bytes)?,
+        })
+    }
+
+    fn check(bytes: &[u8]) -> Result<(), ReadError> {
         if u32::try_from(bytes.len()).is_err() {
             return Err(ReadError {
                 code: ReadErrorCode::TooLarge,
@@ -79,10 +87,29 @@ impl<'a> Document<'a> {
                 text: "the input is not UTF-8".to_owned(),
             });
         }
+        Ok(())
+    }
+
+    /// Reads the rest of an array that has items already, up to its closing bracket, which is not among the bytes: any
+    /// number of items, a comma before each. The array stands `levels` deep. O(bytes), as [`Document::parse`].
+    ///
+    /// # Errors
+    /// As [`Document::parse`]; white space after the last item is an error, too.
+    pub fn parse_items(bytes: &'a [u8], levels: usize) -> Result<Self, ReadError> {
+        Self::check(bytes)?;
         Ok(Self {
             bytes,
-            nodes: scan::scan(bytes)?,
+            nodes: scan::scan_items(bytes, levels)?,
         })
+    }
+
+    /// The values at the top: one, or those of [`Document::parse_items`].
+    pub fn roots(&self) -> impl Iterator<Item = Value<'_>> + Clone {
+        Children {
+            of: self.root(),
+            at: 0,
+            end: self.nodes.len() as u32,
+        }
     }
 
     /// The outermost value.
@@ -224,7 +251,7 @@ impl<'d> Value<'d> {
     }
 
     /// The items of an array; nothing for any other kind.
-    pub fn items(self) -> impl Iterator<Item = Value<'d>> + use<'d> {
+    pub fn items(self) -> impl Iterator<Item = Value<'d>> + Clone + use<'d> {
         let (first, end) = self.children(Kind::Array);
         Children {
             of: self,
@@ -258,6 +285,7 @@ impl<'d> Value<'d> {
     }
 }
 
+#[derive(Clone)]
 struct Children<'d> {
     of: Value<'d>,
     at: u32,

@@ -17,8 +17,11 @@ use crate::rules::ResultPlace;
 use crate::transcript::{BlockKind, BlockView, MessageView, Role, Transcript};
 
 mod calls;
+mod check;
 
 use calls::{Call, Calls, IdState, NONE};
+pub(crate) use check::PairMemo;
+pub use check::{PairCheck, check};
 
 /// A block, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,7 +206,7 @@ enum Key<'a> {
 }
 
 /// Where the pass stands between a message with calls and its results.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 struct Course {
     /// The messages whose calls may be answered now: one message, or neighbours that the provider joins.
     opener: Option<Range<usize>>,
@@ -280,37 +283,19 @@ impl Shape {
 
 /// Pairs every result with its call. O(blocks).
 pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
-    let place = transcript.format().rules().result_place;
-    let blocks = transcript.messages().flat_map(|message| message.blocks());
-    let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall).count();
-    let mut pass = Pass {
-        place,
-        names_pair: transcript.format().rules().names_pair,
-        table: PairTable {
-            pairs: Vec::with_capacity(calls),
-            ..PairTable::default()
-        },
-        ids: HashMap::with_capacity(calls),
-        with_ids: HashMap::new(),
-        numbers: HashMap::new(),
-        calls: Calls {
-            rows: Vec::with_capacity(calls),
-            links: Vec::with_capacity(calls),
-        },
-        course: Course::default(),
-    };
-    for message in transcript.messages() {
-        pass.course.enter(place, &message, Shape::of(&message));
-        for block in message.blocks() {
-            match block.kind() {
-                BlockKind::ToolCall if block.row.whole => {}
-                BlockKind::ToolCall => pass.call(&block),
-                BlockKind::ToolResult => pass.result(&block),
-                _ => {}
-            }
-        }
-    }
+    let mut pass = Pass::new(transcript, 0);
+    transcript.messages().for_each(|message| pass.message(&message));
     pass.sort_unanswered(transcript, options)
+}
+
+/// What [`PairTable::call_id`] of the transcript's own table gives: O(log segments) for a block with an id, and O(blocks)
+/// for one that is known by its name.
+pub fn call_id(transcript: &Transcript, at: BlockRef) -> Option<String> {
+    let block = block_at(transcript, at)?;
+    if block.row.by_name && block.row.family == 0 {
+        return pair(transcript, &ScanOptions::default()).call_id(transcript, at);
+    }
+    block.call_id().map(Cow::into_owned)
 }
 
 /// The block at a position. O(log segments).
@@ -358,6 +343,41 @@ struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
+    /// A pass that starts at message `first`.
+    fn new(transcript: &'a Transcript, first: usize) -> Self {
+        let rules = transcript.format().rules();
+        let blocks = transcript.messages_from(first).flat_map(|message| message.blocks());
+        let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall).count();
+        Self {
+            place: rules.result_place,
+            names_pair: rules.names_pair,
+            table: PairTable {
+                pairs: Vec::with_capacity(calls),
+                ..PairTable::default()
+            },
+            ids: HashMap::with_capacity(calls),
+            with_ids: HashMap::new(),
+            numbers: HashMap::new(),
+            calls: Calls {
+                rows: Vec::with_capacity(calls),
+                links: Vec::with_capacity(calls),
+            },
+            course: Course::default(),
+        }
+    }
+
+    fn message(&mut self, message: &MessageView<'a>) {
+        self.course.enter(self.place, message, Shape::of(message));
+        for block in message.blocks() {
+            match block.kind() {
+                BlockKind::ToolCall if block.row.whole => {}
+                BlockKind::ToolCall => self.call(&block),
+                BlockKind::ToolResult => self.result(&block),
+                _ => {}
+            }
+        }
+    }
+
     fn call(&mut self, block: &BlockView<'a>) {
         let at = BlockRef::of(block);
         let name = block.name().filter(|_| self.names_pair);

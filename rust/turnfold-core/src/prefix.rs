@@ -164,17 +164,20 @@ fn same(a: &[u8], b: &[u8]) -> bool {
     std::ptr::eq(a, b) || a == b
 }
 
-/// Length of the common start.
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    const STEP: usize = 64;
-    let whole = a
-        .chunks_exact(STEP)
-        .zip(b.chunks_exact(STEP))
-        .take_while(|(x, y)| x == y)
-        .count()
-        * STEP;
-    let rest = a.iter().zip(b).skip(whole).take_while(|(x, y)| x == y).count();
-    whole + rest
+/// Length of the common start. Whole blocks go through the system's comparison, which is as fast as memory.
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let blocks = equal_steps::<4096>(a, b);
+    let (a, b) = (a.get(blocks..).unwrap_or_default(), b.get(blocks..).unwrap_or_default());
+    let words = equal_steps::<8>(a, b);
+    let rest = a.iter().zip(b).skip(words).take_while(|(x, y)| x == y).count();
+    blocks + words + rest
+}
+
+/// Bytes of the equal steps of `N` bytes from the start on.
+fn equal_steps<const N: usize>(a: &[u8], b: &[u8]) -> usize {
+    let (a, _) = a.as_chunks::<N>();
+    let (b, _) = b.as_chunks::<N>();
+    a.iter().zip(b).take_while(|(x, y)| x == y).count() * N
 }
 
 /// Whether `before` is a prefix of `after` once markers are removed, given that the first `skip` messages are equal.

@@ -95,19 +95,23 @@ pub(crate) fn assemble(transcript: &Transcript, parts: &[Part]) -> Result<Transc
                 keep(transcript, &kept, &mut segments);
                 kept = kept.end..kept.end;
                 let source: Source = Arc::new(bytes.clone());
-                let segment = Segment::from_message(transcript.format, SourceBytes(source), index)?;
+                let segment = Segment::from_message(transcript.format, SourceBytes(source), index, None)?;
                 segments.push(Arc::new(segment));
                 index += 1;
             }
         }
     }
     keep(transcript, &kept, &mut segments);
-    Ok(Transcript::from_segments(
+    let assembled = Transcript::from_segments(
         transcript.format,
         transcript.format_reason.clone(),
         Arc::clone(&transcript.head),
         segments,
-    ))
+    );
+    Ok(Transcript {
+        named: transcript.named,
+        ..assembled
+    })
 }
 
 /// Adds the segments of `range`: shared where it takes one whole, sliced where it takes a part.

@@ -7,10 +7,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::formats::WireFormat;
+use crate::formats::{Evidence, WireFormat};
 use crate::json;
 use crate::meter::{CountMemo, HeadMemo};
+use crate::pairs::PairMemo;
 
+mod extend;
 mod read;
 mod segment;
 mod write;
@@ -264,6 +266,9 @@ pub struct Segment {
     pub blocks: Vec<Block>,
     /// One row a counted text, in block order.
     pub texts: Vec<TextSpan>,
+    /// Whether the messages and the gaps before them stand in the source one after the other as in an array: with a
+    /// comma in each gap, but maybe the first.
+    pub listed: bool,
     /// Counts made so far, by encoding.
     pub counts: CountMemo,
 }
@@ -342,6 +347,11 @@ pub struct Setting {
 pub struct Transcript {
     pub(crate) format: &'static dyn WireFormat,
     pub(crate) format_reason: Cow<'static, str>,
+    /// Whether the caller named the format.
+    pub(crate) named: bool,
+    /// What else the format was found by; `None` where that is not known of every message.
+    pub(crate) evidence: Option<Arc<Evidence>>,
+    pub(crate) pairs: Arc<PairMemo>,
     pub(crate) head: Arc<Head>,
     pub(crate) segments: Vec<Arc<Segment>>,
     /// `starts[k]` is the index of the first message of segment k; one more entry than segments.
@@ -420,13 +430,23 @@ impl Transcript {
 
     /// All messages, in order.
     pub fn messages(&self) -> impl Iterator<Item = MessageView<'_>> + '_ {
-        self.segments.iter().zip(&self.starts).flat_map(|(segment, &start)| {
-            segment.messages.iter().enumerate().map(move |(k, row)| MessageView {
-                index: start as usize + k,
-                segment,
-                row,
+        self.messages_from(0)
+    }
+
+    /// The messages from `first` on, in order. O(segments) for the first of them.
+    pub fn messages_from(&self, first: usize) -> impl Iterator<Item = MessageView<'_>> + '_ {
+        self.segments
+            .iter()
+            .zip(&self.starts)
+            .flat_map(move |(segment, &start)| {
+                let skipped = first.saturating_sub(start as usize).min(segment.messages.len());
+                let rows = segment.messages.get(skipped..).unwrap_or_default();
+                rows.iter().enumerate().map(move |(k, row)| MessageView {
+                    index: start as usize + skipped + k,
+                    segment,
+                    row,
+                })
             })
-        })
     }
 
     /// The model the body names.

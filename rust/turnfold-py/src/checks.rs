@@ -7,7 +7,7 @@ use pyo3::types::PyString;
 use turnfold_core::findings::{self, CHECKS, Severity};
 use turnfold_core::formats;
 use turnfold_core::layout as parts;
-use turnfold_core::pairs::{BlockRef, ScanOptions};
+use turnfold_core::pairs::{self, BlockRef, ScanOptions};
 use turnfold_core::prefix;
 use turnfold_core::repair::{RepairOptions, Unanswered};
 use turnfold_core::splits::{self, Blocker, Keep};
@@ -46,6 +46,15 @@ type RuleFields = (&'static str, &'static str, &'static str, &'static str, &'sta
 type PairFields = (Option<String>, usize, usize, usize, usize, bool);
 /// `call_id`, message, block.
 type PlaceFields = (Option<String>, usize, usize);
+/// Pairs, then pending and abandoned calls, orphan, repeated and misplaced results.
+type PairCheckFields = (
+    usize,
+    Vec<PlaceFields>,
+    Vec<PlaceFields>,
+    Vec<PlaceFields>,
+    Vec<PlaceFields>,
+    Vec<PlaceFields>,
+);
 /// `code`, `text`, `call_id`, `start`, `stop`.
 type BlockerFields = (&'static str, String, Option<String>, usize, usize);
 /// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids, unknown kinds.
@@ -112,6 +121,28 @@ pub(crate) fn scan(
             table.duplicate_call_ids,
             table.duplicate_result_ids,
             scan.unknown_kinds,
+        ))
+    })
+}
+
+/// How many pairs there are, and the calls and results that are not whole: pending, abandoned, orphan results, repeated
+/// results, misplaced results.
+#[pyfunction]
+pub(crate) fn check_pairs(py: Python<'_>, transcript: &Transcript) -> PyResult<PairCheckFields> {
+    detached(py, || {
+        let transcript = &transcript.0;
+        let found = pairs::check(transcript);
+        let all = |places: &mut dyn Iterator<Item = BlockRef>| {
+            let named = places.map(|at| (pairs::call_id(transcript, at), at.message, at.block));
+            named.collect::<Vec<PlaceFields>>()
+        };
+        Ok((
+            found.pairs,
+            all(&mut found.pending.iter().copied()),
+            all(&mut found.abandoned.iter().copied()),
+            all(&mut found.orphan_results.iter().copied()),
+            all(&mut found.repeated_results.iter().map(|pair| pair.result)),
+            all(&mut found.misplaced.iter().map(|pair| pair.result)),
         ))
     })
 }

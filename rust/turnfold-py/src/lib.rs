@@ -16,7 +16,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::checks::{Splits, compare_prefix, layout, repair, rules, scan, split_points};
+    use super::checks::{Splits, check_pairs, compare_prefix, layout, repair, rules, scan, split_points};
     #[pymodule_export]
     use super::identifiers::{extract_identifiers, occurring, surviving};
     #[pymodule_export]

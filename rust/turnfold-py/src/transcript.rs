@@ -59,6 +59,14 @@ impl Transcript {
         })
     }
 
+    #[staticmethod]
+    fn extend_from(py: Python<'_>, previous: &Self, body: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let source = input::source(body)?;
+        detached(py, || {
+            Ok(Self(turnfold_core::Transcript::extend_from(&previous.0, source)?))
+        })
+    }
+
     fn append(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Self> {
         let source = input::source(message)?;
         detached(py, || Ok(Self(self.0.append(source)?)))

@@ -45,22 +45,6 @@ impl Mark {
             (_, None) => best,
         }
     }
-
-    /// The strongest mark of a body and its messages; looks no further than the first proof.
-    pub(super) fn strongest(
-        body: Option<Self>,
-        messages: Value<'_>,
-        mark: fn(Value<'_>, usize) -> Option<Self>,
-    ) -> Option<Self> {
-        let mut best = body;
-        for (index, message) in messages.items().enumerate() {
-            if best.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
-                break;
-            }
-            best = Self::stronger(best, mark(message, index));
-        }
-        best
-    }
 }
 
 /// Fields that hold the conversation in formats that this version does not read.
@@ -158,39 +142,136 @@ fn list_fields(formats: &[&'static dyn WireFormat]) -> Vec<&'static str> {
     fields
 }
 
-/// The format of a request, one of `formats`, with the reason. O(messages + blocks).
-///
-/// # Errors
-/// `unknown_format` where equally strong marks speak for two formats, or a mark speaks for one that is not read here.
-pub fn detect(
-    body: Value<'_>,
-    messages: Value<'_>,
-    formats: &[&'static dyn WireFormat],
-) -> Result<(&'static dyn WireFormat, Cow<'static, str>), ReadError> {
-    let mut best: Option<(&'static dyn WireFormat, Mark)> = None;
-    let mut rival: Option<(&'static dyn WireFormat, Mark)> = None;
-    let marked = |&format: &&'static dyn WireFormat| format.mark(body, messages).map(|mark| (format, mark));
-    let mut marks: Vec<(&'static dyn WireFormat, Mark)> = formats.iter().filter_map(marked).collect();
-    let dialects = marks.iter().filter(|(_, mark)| mark.strength > Strength::Hint);
-    let covered: Vec<&str> = dialects.filter_map(|(format, _)| format.dialect_of()).collect();
-    marks.retain(|(format, _)| !covered.contains(&format.name()));
-    for (format, mark) in marks {
-        match &best {
-            Some((_, found)) if found.strength > mark.strength => {}
-            Some((_, found)) if found.strength == mark.strength => rival = Some((format, mark)),
-            _ => {
-                rival = None;
-                best = Some((format, mark));
+/// What in a request speaks for each format that it may be in, up to some message.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The model that the body names.
+    model: Option<String>,
+    signs: Vec<Sign>,
+    /// How many messages were searched for marks of formats that are not read here.
+    screened: usize,
+}
+
+/// The strongest mark of one format.
+#[derive(Clone, Debug)]
+struct Sign {
+    format: &'static dyn WireFormat,
+    mark: Option<Mark>,
+    /// The message that has it; `None` where it stands beside the messages.
+    message: Option<usize>,
+}
+
+impl Evidence {
+    /// What stands beside the messages; the request is in one of `formats`.
+    pub fn of_body(body: Value<'_>, messages: Value<'_>, formats: &[&'static dyn WireFormat]) -> Self {
+        let sign = |&format: &&'static dyn WireFormat| Sign {
+            format,
+            mark: format.body_mark(body, messages),
+            message: None,
+        };
+        let model = body.get("model").and_then(Value::text);
+        Self {
+            model: model.map(Cow::into_owned),
+            signs: formats.iter().map(sign).collect(),
+            screened: 0,
+        }
+    }
+
+    /// Adds the messages that come next, the first of them at `first`. Looks no further than the first proof of each
+    /// format.
+    pub fn add<'d, I>(&mut self, first: usize, messages: &I)
+    where
+        I: Iterator<Item = Value<'d>> + Clone,
+    {
+        let model = self.model.as_deref();
+        for sign in &mut self.signs {
+            for (index, message) in (first..).zip(messages.clone()) {
+                if sign.mark.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
+                    break;
+                }
+                let found = sign.format.message_mark(message, index, model);
+                let stronger = found.as_ref().map(|m| m.strength) > sign.mark.as_ref().map(|m| m.strength);
+                if stronger {
+                    (sign.mark, sign.message) = (found, Some(index));
+                }
             }
         }
     }
-    if best.as_ref().is_none_or(|(_, mark)| mark.strength < Strength::Proof)
-        && let Some(error) = foreign(messages, formats)
-    {
-        return Err(error);
+
+    /// What the messages before `end` alone say; `None` where some of it rests on later ones.
+    pub fn before(&self, end: usize) -> Option<Self> {
+        let earlier = |sign: &Sign| sign.message.is_none_or(|index| index < end);
+        self.signs.iter().all(earlier).then(|| Self {
+            screened: self.screened.min(end),
+            ..self.clone()
+        })
     }
+
+    /// Whether [`Evidence::weigh`] needs no message before `first`.
+    pub fn reaches(&self, first: usize) -> bool {
+        self.screened >= first
+            || self
+                .strongest()
+                .0
+                .is_some_and(|(_, mark)| mark.strength == Strength::Proof)
+    }
+
+    /// The format, with the reason. `messages` are those added since the evidence was last weighed, with their indexes.
+    ///
+    /// # Errors
+    /// `unknown_format` where equally strong marks speak for two formats, or a mark speaks for one that is not read here.
+    pub fn weigh<'d>(&mut self, messages: impl Iterator<Item = (usize, Value<'d>)>) -> Result<Verdict, ReadError> {
+        let (best, rival) = self.strongest();
+        let formats: Vec<_> = self.signs.iter().map(|sign| sign.format).collect();
+        let verdict = verdict(best, rival, &formats);
+        if best.is_some_and(|(_, mark)| mark.strength == Strength::Proof) {
+            return verdict;
+        }
+        let screened = &mut self.screened;
+        match foreign(messages.inspect(|(index, _)| *screened = index + 1), &formats) {
+            Some(error) => Err(error),
+            None => verdict,
+        }
+    }
+
+    /// The strongest mark, and the last of another format that is as strong.
+    fn strongest(&self) -> (Option<Candidate<'_>>, Option<Candidate<'_>>) {
+        let dialects = self.marks().filter(|(_, mark)| mark.strength > Strength::Hint);
+        let covered: Vec<&str> = dialects.filter_map(|(format, _)| format.dialect_of()).collect();
+        let (mut best, mut rival): (Option<Candidate<'_>>, _) = (None, None);
+        for (format, mark) in self.marks().filter(|(format, _)| !covered.contains(&format.name())) {
+            match &best {
+                Some((_, found)) if found.strength > mark.strength => {}
+                Some((_, found)) if found.strength == mark.strength => rival = Some((format, mark)),
+                _ => {
+                    rival = None;
+                    best = Some((format, mark));
+                }
+            }
+        }
+        (best, rival)
+    }
+
+    fn marks(&self) -> impl Iterator<Item = Candidate<'_>> {
+        self.signs
+            .iter()
+            .filter_map(|sign| Some((sign.format, sign.mark.as_ref()?)))
+    }
+}
+
+/// A format and its mark.
+type Candidate<'a> = (&'static dyn WireFormat, &'a Mark);
+
+/// A format, and why it is that.
+pub type Verdict = (&'static dyn WireFormat, Cow<'static, str>);
+
+fn verdict(
+    best: Option<Candidate<'_>>,
+    rival: Option<Candidate<'_>>,
+    formats: &[&'static dyn WireFormat],
+) -> Result<Verdict, ReadError> {
     match (best, rival) {
-        (Some((format, mark)), None) => Ok((format, mark.text)),
+        (Some((format, mark)), None) => Ok((format, mark.text.clone())),
         (Some((a, mark)), Some((b, other))) if mark.strength > Strength::Hint => Err(ReadError {
             code: ReadErrorCode::UnknownFormat,
             offset: mark.offset.max(other.offset),
@@ -218,7 +299,10 @@ pub fn detect(
 }
 
 /// A message that belongs to a format which is not read here.
-fn foreign(messages: Value<'_>, formats: &[&'static dyn WireFormat]) -> Option<ReadError> {
+fn foreign<'d>(
+    messages: impl Iterator<Item = (usize, Value<'d>)>,
+    formats: &[&'static dyn WireFormat],
+) -> Option<ReadError> {
     let unknown = |at: Value<'_>, path: String, text: String| {
         Some(ReadError {
             code: ReadErrorCode::UnknownFormat,
@@ -227,7 +311,7 @@ fn foreign(messages: Value<'_>, formats: &[&'static dyn WireFormat]) -> Option<R
             text: format!("{text}, which this version does not read"),
         })
     };
-    for (index, message) in messages.items().enumerate() {
+    for (index, message) in messages {
         if !message.is_object() {
             continue;
         }

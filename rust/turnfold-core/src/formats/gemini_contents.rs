@@ -99,10 +99,13 @@ impl WireFormat for GeminiContents {
         inner.filter(|args| !args.is_null())
     }
 
-    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
+    fn body_mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
         let named = body.get("contents").is_some();
-        let of_body = named.then(|| Mark::new(Strength::Usual, messages, "the body has `contents`"));
-        Mark::strongest(of_body, messages, message_mark)
+        named.then(|| Mark::new(Strength::Usual, messages, "the body has `contents`"))
+    }
+
+    fn message_mark(&self, message: Value<'_>, index: usize, _model: Option<&str>) -> Option<Mark> {
+        message_mark(message, index)
     }
 
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {

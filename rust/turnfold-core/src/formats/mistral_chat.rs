@@ -88,20 +88,22 @@ impl WireFormat for MistralChat {
         call.get("function").unwrap_or(call).get("arguments")
     }
 
-    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
+    fn body_mark(&self, body: Value<'_>, _messages: Value<'_>) -> Option<Mark> {
         let model = body.get("model").filter(|model| model.is_string());
-        let own = model.filter(|model| is_own(*model));
-        let body = Mark::stronger(
+        let own = model.filter(|model| model.text().is_some_and(|name| is_own(&name)));
+        Mark::stronger(
             body_mark(body),
             own.map(|model| Mark::new(Strength::Usual, model, "the model is one of Mistral's")),
-        );
+        )
+    }
+
+    fn message_mark(&self, message: Value<'_>, index: usize, model: Option<&str>) -> Option<Mark> {
         // DeepSeek takes a `prefix` as well.
-        let prefixed = if model.is_none() || own.is_some() {
-            message_mark
+        if model.is_none_or(is_own) {
+            message_mark(message, index)
         } else {
-            chunk_mark
-        };
-        Mark::strongest(body, messages, prefixed)
+            chunk_mark(message, index)
+        }
     }
 
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {
@@ -275,20 +277,19 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
 }
 
 /// Whether a model's name is one that Mistral's own API gives; behind a vendor and a slash it is a gateway's.
-fn is_own(model: Value<'_>) -> bool {
-    const FAMILIES: [&[u8]; 9] = [
-        b"mistral-",
-        b"codestral-",
-        b"magistral-",
-        b"ministral-",
-        b"devstral-",
-        b"pixtral-",
-        b"voxtral-",
-        b"open-mistral-",
-        b"open-mixtral-",
+fn is_own(model: &str) -> bool {
+    const FAMILIES: [&str; 9] = [
+        "mistral-",
+        "codestral-",
+        "magistral-",
+        "ministral-",
+        "devstral-",
+        "pixtral-",
+        "voxtral-",
+        "open-mistral-",
+        "open-mixtral-",
     ];
-    let name = model.key();
-    FAMILIES.iter().any(|family| name.starts_with(family))
+    FAMILIES.iter().any(|family| model.starts_with(family))
 }
 
 fn body_mark(body: Value<'_>) -> Option<Mark> {

@@ -17,7 +17,7 @@ pub mod mistral_chat;
 pub mod openai_chat;
 pub mod openai_responses;
 
-pub use detect::{Conversation, Mark, Strength, conversation, detect};
+pub use detect::{Conversation, Evidence, Mark, Strength, Verdict, conversation};
 
 /// Every wire format, in the order in which detection asks them.
 pub const ALL: [&dyn WireFormat; 6] = [
@@ -143,8 +143,11 @@ pub trait WireFormat: Sync + fmt::Debug {
         None
     }
 
-    /// The strongest mark of this format in a request, if any. `body` is the whole input, `messages` its array.
-    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;
+    /// The strongest mark of this format outside the messages, if any. `body` is the whole input, `messages` its array.
+    fn body_mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;
+
+    /// The strongest mark of this format in one message, if any. `model` is the one that the body names.
+    fn message_mark(&self, message: Value<'_>, index: usize, model: Option<&str>) -> Option<Mark>;
 
     /// Reads one message, an object, into rows. Never fails: what it does not know becomes an opaque block, and a
     /// missing `role` leaves `Message::role_text` empty, which [`WireFormat::needs_role`] may forbid. The caller sets

@@ -125,8 +125,12 @@ impl WireFormat for OpenAiChat {
         ["arguments", "input", "value"].iter().find_map(|key| holder.get(key))
     }
 
-    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
-        Mark::strongest(body_mark(body), messages, message_mark)
+    fn body_mark(&self, body: Value<'_>, _messages: Value<'_>) -> Option<Mark> {
+        body_mark(body)
+    }
+
+    fn message_mark(&self, message: Value<'_>, index: usize, _model: Option<&str>) -> Option<Mark> {
+        message_mark(message, index)
     }
 
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {

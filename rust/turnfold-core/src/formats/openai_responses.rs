@@ -83,9 +83,12 @@ impl WireFormat for OpenAiResponses {
         items::arguments(call)
     }
 
-    fn mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark> {
-        let _ = body;
-        Mark::strongest(None, messages, item_mark)
+    fn body_mark(&self, _body: Value<'_>, _messages: Value<'_>) -> Option<Mark> {
+        None
+    }
+
+    fn message_mark(&self, message: Value<'_>, index: usize, _model: Option<&str>) -> Option<Mark> {
+        item_mark(message, index)
     }
 
     fn read_message(&self, message: Value<'_>, rows: &mut Rows) -> Message {

@@ -21,9 +21,40 @@ enum Expect {
 /// The tape of one JSON text. `bytes` are UTF-8 and shorter than 4 GiB.
 pub(super) fn scan(bytes: &[u8]) -> Result<Vec<Node>, ReadError> {
     let mut nodes: Vec<Node> = Vec::with_capacity(bytes.len() / 64 + 8);
-    let mut open: Vec<(u32, u8)> = Vec::new();
-    let mut pos = if bytes.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
-    let mut expect = Expect::Value;
+    let start = if bytes.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
+    let end = values(bytes, start, Expect::Value, Vec::new(), &mut nodes)?;
+    let pos = skip_white(bytes, end);
+    if pos < bytes.len() {
+        return Err(invalid(pos, "something stands after the JSON value"));
+    }
+    Ok(nodes)
+}
+
+/// The tape of the items that follow in an array, `levels` deep; each has a comma before it.
+pub(super) fn scan_items(bytes: &[u8], levels: usize) -> Result<Vec<Node>, ReadError> {
+    let mut nodes: Vec<Node> = Vec::with_capacity(bytes.len() / 64 + 8);
+    let mut pos = 0;
+    while pos < bytes.len() {
+        pos = skip_white(bytes, pos);
+        if bytes.get(pos) != Some(&b',') {
+            return Err(invalid(pos, "a comma or a closing bracket is missing"));
+        }
+        // Brackets of the array and of what it stands in, which no closing one here can meet.
+        let open = vec![(u32::MAX, 0); levels];
+        pos = values(bytes, pos + 1, Expect::Value, open, &mut nodes)?;
+    }
+    Ok(nodes)
+}
+
+/// One value from `pos` on, with all in it, on the tape; one past its last byte. `open` are the brackets around it.
+fn values(
+    bytes: &[u8],
+    mut pos: usize,
+    mut expect: Expect,
+    mut open: Vec<(u32, u8)>,
+    nodes: &mut Vec<Node>,
+) -> Result<usize, ReadError> {
+    let outside = open.len();
     loop {
         pos = skip_white(bytes, pos);
         let Some(&byte) = bytes.get(pos) else {
@@ -40,7 +71,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<Vec<Node>, ReadError> {
                     });
                 }
                 open.push((nodes.len() as u32, byte));
-                push(&mut nodes, pos, pos);
+                push(nodes, pos, pos);
                 pos += 1;
                 expect = if byte == b'{' {
                     Expect::KeyOrEnd
@@ -69,7 +100,7 @@ pub(super) fn scan(bytes: &[u8]) -> Result<Vec<Node>, ReadError> {
             }
             (Expect::Key | Expect::KeyOrEnd, b'"') => {
                 let end = string(bytes, pos)?;
-                push(&mut nodes, pos, end);
+                push(nodes, pos, end);
                 pos = skip_white(bytes, end);
                 if bytes.get(pos) != Some(&b':') {
                     return Err(invalid(pos, "a colon is missing after a key"));
@@ -87,22 +118,17 @@ pub(super) fn scan(bytes: &[u8]) -> Result<Vec<Node>, ReadError> {
                     b'n' => literal(bytes, pos, b"null")?,
                     _ => return Err(invalid(pos, "a JSON value is missing")),
                 };
-                push(&mut nodes, pos, end);
+                push(nodes, pos, end);
                 pos = end;
             }
             (Expect::Key | Expect::KeyOrEnd, _) => return Err(invalid(pos, "a key in quotes is missing")),
             (Expect::CommaOrEnd, _) => return Err(invalid(pos, "a comma or a closing bracket is missing")),
         }
-        if open.is_empty() {
-            break;
+        if open.len() == outside {
+            return Ok(pos);
         }
         expect = Expect::CommaOrEnd;
     }
-    pos = skip_white(bytes, pos);
-    if pos < bytes.len() {
-        return Err(invalid(pos, "something stands after the JSON value"));
-    }
-    Ok(nodes)
 }
 
 fn invalid(offset: usize, text: &str) -> ReadError {

@@ -5,9 +5,12 @@ use std::sync::Arc;
 
 use super::{Head, Segment, Source, SourceBytes, Span, Transcript};
 use crate::errors::{ReadError, ReadErrorCode};
-use crate::formats::{self, Rows, WireFormat};
+use crate::formats::{self, Evidence, Rows, WireFormat};
 use crate::json::{Document, Value};
 use crate::meter::{CountMemo, HeadMemo};
+
+/// Why a format is what it is, where the caller named it.
+pub(super) const NAMED: &str = "named by the caller";
 
 impl Transcript {
     /// Reads a request body, or a bare array of messages. `format` is a public name (`openai.chat`,
@@ -24,9 +27,14 @@ impl Transcript {
         let root = document.root();
         let named = format.map(by_name).transpose()?;
         let (conversation, candidates) = formats::conversation(root, named)?;
-        let (format, reason) = match named {
-            Some(format) => (format, Cow::Borrowed("named by the caller")),
-            None => formats::detect(root, conversation.value, &candidates)?,
+        let mut evidence = None;
+        let (format, reason) = if let Some(format) = named {
+            (format, Cow::Borrowed(NAMED))
+        } else {
+            let found = evidence.insert(Evidence::of_body(root, conversation.value, &candidates));
+            let messages = conversation.value.items();
+            found.add(0, &messages);
+            found.weigh(messages.enumerate())?
         };
         let count = conversation.value.items().count();
         let mut rows = Rows {
@@ -91,14 +99,15 @@ impl Transcript {
             messages: read,
             blocks: rows.blocks,
             texts: rows.texts,
+            listed: true,
             counts: CountMemo::default(),
         };
-        Ok(Self::from_segments(
-            format,
-            reason,
-            Arc::new(head),
-            vec![Arc::new(segment)],
-        ))
+        let read = Self::from_segments(format, reason, Arc::new(head), vec![Arc::new(segment)]);
+        Ok(Self {
+            named: named.is_some(),
+            evidence: evidence.map(Arc::new),
+            ..read
+        })
     }
 
     /// This transcript and one more message at its end, `message` being the JSON of that message. The segments before
@@ -108,17 +117,24 @@ impl Transcript {
     /// # Errors
     /// As [`Transcript::from_json`]; paths say `messages[n]`.
     pub fn append(&self, message: Source) -> Result<Self, ReadError> {
-        let segment = Segment::from_message(self.format, SourceBytes(message), self.len())?;
+        let mut evidence = self.evidence.as_deref().cloned();
+        let segment = Segment::from_message(self.format, SourceBytes(message), self.len(), evidence.as_mut())?;
         let mut segments = self.segments.clone();
         segments.push(Arc::new(segment));
         // A lone value is known by where it stands.
         Segment::merge_tail(&mut segments, usize::from(self.head.lone));
-        Ok(Self::from_segments(
+        let grown = Self::from_segments(
             self.format,
             self.format_reason.clone(),
             Arc::clone(&self.head),
             segments,
-        ))
+        );
+        Ok(Self {
+            named: self.named,
+            evidence: evidence.map(Arc::new),
+            pairs: self.pairs.grown(),
+            ..grown
+        })
     }
 
     /// A transcript of the given head and segments; segments without a message are dropped.
@@ -142,17 +158,29 @@ impl Transcript {
             head,
             segments,
             starts,
+            named: false,
+            evidence: None,
+            pairs: Arc::default(),
         }
     }
 }
 
 impl Segment {
-    /// A segment of the one message that `source` is; `index` is the message's place, for the paths of errors.
+    /// A segment of the one message that `source` is; `index` is the message's place, for the paths of errors. What it
+    /// says of the format goes to `evidence`.
     ///
     /// # Errors
     /// As [`Transcript::from_json`].
-    pub fn from_message(format: &dyn WireFormat, source: SourceBytes, index: usize) -> Result<Self, ReadError> {
+    pub(crate) fn from_message(
+        format: &dyn WireFormat,
+        source: SourceBytes,
+        index: usize,
+        evidence: Option<&mut Evidence>,
+    ) -> Result<Self, ReadError> {
         let document = Document::parse(source.bytes())?;
+        if let Some(evidence) = evidence {
+            evidence.add(index, &std::iter::once(document.root()));
+        }
         let mut rows = Rows::default();
         let message = read_message(format, document.root(), false, &mut rows, &|path| {
             join(format, index, path)
@@ -163,12 +191,13 @@ impl Segment {
             messages: vec![message],
             blocks: rows.blocks,
             texts: rows.texts,
+            listed: false,
             counts: CountMemo::default(),
         })
     }
 }
 
-fn join(format: &dyn WireFormat, index: usize, path: &str) -> String {
+pub(super) fn join(format: &dyn WireFormat, index: usize, path: &str) -> String {
     let list = format.list_field();
     if path.is_empty() {
         format!("{list}[{index}]")
@@ -189,7 +218,7 @@ fn by_name(name: &str) -> Result<&'static dyn WireFormat, ReadError> {
     })
 }
 
-fn read_message(
+pub(super) fn read_message(
     format: &dyn WireFormat,
     value: Value<'_>,
     lone: bool,

@@ -31,6 +31,7 @@ impl Segment {
             messages: rows.to_vec(),
             blocks: block_rows.to_vec(),
             texts: self.texts.get(usize_range(&texts)).unwrap_or_default().to_vec(),
+            listed: self.listed,
             counts: self.counts.slice(&(start..stop), &usize_range(&blocks)),
         };
         for message in &mut part.messages {
@@ -40,6 +41,15 @@ impl Segment {
             block.texts = shift(&block.texts, texts.start, 0);
         }
         part
+    }
+
+    /// Whether a comma stands before the first message.
+    pub(super) fn starts_with_comma(&self) -> bool {
+        let gap = self
+            .messages
+            .first()
+            .map_or(&b""[..], |first| first.gap.of(self.source.bytes()));
+        memchr::memchr(b',', gap).is_some()
     }
 
     /// Merges the last two segments while the last has at least as many messages as the one before it, as a binary
@@ -75,6 +85,7 @@ impl Segment {
             messages: joined.messages,
             blocks: joined.blocks,
             texts: joined.texts,
+            listed: first.listed && second.listed && second.starts_with_comma(),
             counts: first.counts.joined(&second.counts),
         }
     }

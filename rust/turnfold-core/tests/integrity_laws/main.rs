@@ -2,12 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where its generator is wrong")]
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use turnfold_core::findings::{CHECKS, Category, Severity, scan};
 use turnfold_core::groups::{self, groups, turns};
-use turnfold_core::pairs::{PairTable, ScanOptions, pair};
+use turnfold_core::pairs::{PairCheck, PairTable, ScanOptions, check, pair};
 use turnfold_core::splits::{Keep, find_split_by, splits};
-use turnfold_core::{Role, Transcript};
+use turnfold_core::{Role, Source, Transcript};
 
 mod bedrock_converse;
 mod gemini_contents;
@@ -32,6 +34,18 @@ fn plain(table: PairTable) -> naive::Table {
         repeated_results: table.repeated_results,
         pending: table.pending,
         abandoned: table.abandoned,
+    }
+}
+
+fn short(transcript: &Transcript) -> PairCheck {
+    let table = pair(transcript, &ScanOptions::default());
+    PairCheck {
+        pairs: table.pairs.len(),
+        misplaced: table.pairs.iter().copied().filter(|pair| pair.misplaced).collect(),
+        pending: table.pending,
+        abandoned: table.abandoned,
+        orphan_results: table.orphan_results,
+        repeated_results: table.repeated_results,
     }
 }
 
@@ -89,6 +103,26 @@ proptest! {
     fn pairs_are_those_of_the_slow_twin(sample in any_sample()) {
         let t = sample.transcript();
         prop_assert_eq!(plain(pair(&t, &sample.options)), naive::pair(&t, &sample.options));
+    }
+
+    /// The short check says what the full table says, whether made at once or message after message.
+    #[test]
+    fn the_check_of_pairs_is_that_of_the_table(sample in any_sample(), steps in prop::collection::vec(1..4_usize, 1..8)) {
+        let whole = sample.transcript();
+        prop_assert_eq!(check(&whole), &short(&whole));
+        let (mut end, mut grown) = (0, generate::read(sample.format, &[]));
+        for step in steps.iter().cycle() {
+            check(&grown);
+            if end == sample.messages.len() {
+                break;
+            }
+            for message in sample.messages.iter().skip(end).take(*step) {
+                let source: Source = Arc::new(message.to_string().into_bytes());
+                grown = grown.append(source).unwrap();
+            }
+            end = (end + step).min(sample.messages.len());
+            prop_assert_eq!(check(&grown), &short(&grown), "{} messages", end);
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@
 
 mod bodies;
 mod digests;
+mod extend;
 mod prefix;
 mod splice;
 mod truncate;

@@ -1,0 +1,146 @@
+//! A body that goes on from one that is read already: what both share is found by comparison, and only the rest is read.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::read::{NAMED, join, read_message};
+use super::{Segment, Source, SourceBytes, Span, Transcript};
+use crate::errors::ReadError;
+use crate::formats::Rows;
+use crate::json::Document;
+use crate::meter::CountMemo;
+use crate::prefix::common_prefix;
+
+/// Messages at the start of a body that another transcript has, byte for byte.
+struct Shared {
+    messages: usize,
+    /// One past the last of them in the body.
+    end: usize,
+}
+
+impl Transcript {
+    /// Reads a body of which `previous` has a part: equal to [`Transcript::from_json`] of it in everything that can be
+    /// asked, with the format named where the caller named that of `previous`.
+    ///
+    /// Where everything beside the messages is as it was and the bodies share at least half of their bytes from the
+    /// start, the shared messages keep their rows and counts, and of `source` only the rest is read and copied: one
+    /// comparison of the shared bytes, O(bytes of the rest), and, where the last messages of `previous` are not shared,
+    /// a copy of the rows of the segment that the difference lies in. Anything else is read as a whole.
+    ///
+    /// # Errors
+    /// As [`Transcript::from_json`].
+    pub fn extend_from(previous: &Self, source: Source) -> Result<Self, ReadError> {
+        match previous.extended((*source).as_ref()) {
+            Some(extended) => Ok(extended),
+            None => Self::from_json(source, previous.named.then(|| previous.format.name())),
+        }
+    }
+
+    /// `None` where `body` must be read as a whole, to be refused or because too little is shared.
+    fn extended(&self, body: &[u8]) -> Option<Self> {
+        let head = &*self.head;
+        let outside = head.source.bytes();
+        if head.lone || u32::try_from(body.len()).is_err() || !body.starts_with(head.before.of(outside)) {
+            return None;
+        }
+        let listed = body.strip_suffix(head.after.of(outside))?;
+        let shared = self.shared(listed, head.before.len())?;
+        let rest = listed.get(shared.end..)?;
+        if shared.messages == 0 || rest.len() > shared.end {
+            return None;
+        }
+        let document = Document::parse_items(rest, if head.bare { 1 } else { 2 }).ok()?;
+        let (mut evidence, mut reason) = (None, Cow::Borrowed(NAMED));
+        if !self.named {
+            let mut known = self.evidence.as_ref()?.before(shared.messages)?;
+            let messages = document.roots();
+            known.add(shared.messages, &messages);
+            let judged = known
+                .reaches(shared.messages)
+                .then(|| known.weigh((shared.messages..).zip(messages)));
+            let (format, why) = judged?.ok()?;
+            if format.name() != self.format.name() {
+                return None;
+            }
+            (evidence, reason) = (Some(Arc::new(known)), why);
+        }
+        let mut rows = Rows::default();
+        let mut messages = Vec::new();
+        let mut edge = 0;
+        for (index, value) in (shared.messages..).zip(document.roots()) {
+            let path = |path: &str| join(self.format, index, path);
+            let mut message = read_message(self.format, value, false, &mut rows, &path).ok()?;
+            message.gap = Span {
+                start: edge,
+                end: message.span.start,
+            };
+            edge = message.span.end;
+            messages.push(message);
+        }
+        drop(document);
+        let mut segments = self.first_segments(shared.messages);
+        segments.push(Arc::new(Segment {
+            source: SourceBytes(Arc::new(rest.to_vec())),
+            messages,
+            blocks: rows.blocks,
+            texts: rows.texts,
+            listed: true,
+            counts: CountMemo::default(),
+        }));
+        segments.retain(|segment| !segment.messages.is_empty());
+        Segment::merge_tail(&mut segments, 0);
+        let extended = Self::from_segments(self.format, reason, Arc::clone(&self.head), segments);
+        Some(Self {
+            named: self.named,
+            evidence,
+            pairs: if shared.messages == self.len() {
+                self.pairs.grown()
+            } else {
+                Arc::default()
+            },
+            ..extended
+        })
+    }
+
+    /// The messages that a body has from the start, given that its first `at` bytes are those before the messages.
+    fn shared(&self, body: &[u8], at: usize) -> Option<Shared> {
+        let mut shared = Shared { messages: 0, end: at };
+        for segment in &self.segments {
+            // Elsewhere the bytes that are written are not those that stand in the source.
+            if !segment.listed || segment.starts_with_comma() != (shared.messages > 0) {
+                break;
+            }
+            let (first, last) = (segment.messages.first()?, segment.messages.last()?);
+            let own = Span {
+                start: first.gap.start,
+                end: last.span.end,
+            };
+            let rest = body.get(shared.end..)?;
+            let same = common_prefix(own.of(segment.source.bytes()), rest);
+            let end = own.start + same as u32;
+            let whole = segment.messages.partition_point(|message| message.span.end <= end);
+            if let Some(message) = whole.checked_sub(1).and_then(|k| segment.messages.get(k)) {
+                shared.messages += whole;
+                shared.end += (message.span.end - own.start) as usize;
+            }
+            if whole < segment.messages.len() {
+                break;
+            }
+        }
+        Some(shared)
+    }
+
+    /// The segments of the messages before `end`: shared, but for a part of one.
+    fn first_segments(&self, end: usize) -> Vec<Arc<Segment>> {
+        let mut segments = Vec::with_capacity(self.segments.len() + 1);
+        for (segment, &start) in self.segments.iter().zip(&self.starts) {
+            let wanted = end.saturating_sub(start as usize);
+            if wanted >= segment.messages.len() {
+                segments.push(Arc::clone(segment));
+            } else if wanted > 0 {
+                segments.push(Arc::new(segment.slice(0..wanted)));
+            }
+        }
+        segments
+    }
+}
