@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use super::{Category, Check, Scene};
 use crate::pairs::BlockRef;
+use crate::rules::CallIdDemand;
 use crate::transcript::BlockKind;
 
 pub(super) const CHECK: Check = Check {
@@ -28,17 +29,21 @@ fn run(scene: &mut Scene<'_>) {
         let Some(id) = block.call_id().filter(|_| asked) else {
             continue;
         };
-        let length = id.chars().count();
-        let fits = |c: char| c.is_ascii_alphanumeric() || form.signs.is_none_or(|signs| signs.contains(c));
-        let what = if length > form.most {
-            format!("the id has {length} characters, {} are allowed", form.most)
-        } else if length < form.least {
-            format!("the id has {length} characters, {} are the least", form.least)
-        } else if let Some(other) = id.chars().find(|c| !fits(*c)) {
-            format!("the id holds {other:?}")
-        } else {
-            continue;
-        };
+        let Some(what) = fault(&form, &id) else { continue };
         scene.report_call(form.demand, &block, &what);
+    }
+}
+
+/// What is wrong with an id.
+pub(crate) fn fault(form: &CallIdDemand, id: &str) -> Option<String> {
+    let length = id.chars().count();
+    let fits = |c: char| c.is_ascii_alphanumeric() || form.signs.is_none_or(|signs| signs.contains(c));
+    if length > form.most {
+        Some(format!("the id has {length} characters, {} are allowed", form.most))
+    } else if length < form.least {
+        Some(format!("the id has {length} characters, {} are the least", form.least))
+    } else {
+        let other = id.chars().find(|c| !fits(*c))?;
+        Some(format!("the id holds {other:?}"))
     }
 }

@@ -17,17 +17,17 @@ fn run(scene: &mut Scene<'_>) {
     let Some((field, demand)) = scene.rules.reasoning_field else {
         return;
     };
-    let quoted = format!("\"{field}\"");
-    let finder = memmem::Finder::new(&quoted);
-    let has_list = |block: &BlockView<'_>| {
-        finder.find(block.bytes()).is_some()
-            && Document::parse(block.bytes()).is_ok_and(|item| item.root().get(field).is_some_and(Value::is_array))
-    };
     for message in scene.transcript.messages() {
         for block in message.blocks() {
-            if block.kind() == BlockKind::Reasoning && !has_list(&block) {
+            if block.kind() == BlockKind::Reasoning && !has_list(&block, field) {
                 scene.report_block(demand, &block, &format!("the reasoning has no list {field:?}"));
             }
         }
     }
+}
+
+/// Whether a block has the list.
+pub(crate) fn has_list(block: &BlockView<'_>, field: &str) -> bool {
+    memmem::find(block.bytes(), field.as_bytes()).is_some()
+        && Document::parse(block.bytes()).is_ok_and(|item| item.root().get(field).is_some_and(Value::is_array))
 }

@@ -5,8 +5,8 @@
 mod marks;
 
 use super::{
-    BoundReasoning, Mark, Rows, Section, WireFormat, block_of, content_form, literal, only_text, plain_message,
-    role_of, text_block,
+    BoundReasoning, Mark, Rows, Section, WireFormat, block_of, call_id, content_form, literal, only_text,
+    plain_message, role_of, text_block,
 };
 use marks::{body_mark, message_mark};
 
@@ -309,7 +309,7 @@ fn call(item: Value<'_>, fields: &Fields<'_>, place: Place, server_side: bool, r
     rows.text(fields.name);
     rows.text(fields.input);
     Block {
-        call_id: fields.id.and_then(literal),
+        call_id: fields.id.and_then(call_id),
         name: fields.name.and_then(literal),
         // Called by code that a call of the provider runs.
         part_of: fields.caller.and_then(|c| c.get("tool_id")).and_then(literal),
@@ -329,7 +329,7 @@ fn result(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Rows) -
         content => rows.text(content),
     }
     Block {
-        call_id: fields.tool_use_id.and_then(literal),
+        call_id: fields.tool_use_id.and_then(call_id),
         body: fields.content.filter(|c| only_text(*c)).map(Value::span),
         blank: rows.blank_since(texts, item),
         is_error: fields.is_error,
@@ -350,7 +350,7 @@ fn server_result(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut 
         output(content, rows);
     }
     Block {
-        call_id: fields.tool_use_id.and_then(literal),
+        call_id: fields.tool_use_id.and_then(call_id),
         server_side: true,
         is_error: kind.is_some_and(|k| k.key().ends_with(b"_error")),
         ..block_of(item, BlockKind::ToolResult, place)

@@ -7,7 +7,8 @@
 //! Source of the shapes: the service model of `bedrock-runtime` in botocore 1.44.
 
 use super::{
-    Mark, Rows, Section, Strength, WireFormat, block_of, blocks_message, content_form, literal, role_of, text_block,
+    Mark, Rows, Section, Strength, WireFormat, block_of, blocks_message, call_id, content_form, literal, role_of,
+    text_block,
 };
 use crate::json::{self, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
@@ -285,7 +286,7 @@ fn is_blank_part(part: Value<'_>) -> bool {
 
 fn call(item: Value<'_>, value: Value<'_>, place: Place) -> Block {
     Block {
-        call_id: value.get("toolUseId").and_then(literal),
+        call_id: value.get("toolUseId").and_then(call_id),
         name: value.get("name").and_then(literal),
         server_side: value.get("type").is_some_and(|kind| !kind.is_null()),
         ..block_of(item, BlockKind::ToolCall, place)
@@ -318,7 +319,7 @@ fn result(item: Value<'_>, value: Value<'_>, role: Role, place: Place, rows: &mu
         blank = content.is_none_or(|c| c.is_null() || c.is_string() && is_blank(c.raw()));
     }
     Block {
-        call_id: id.and_then(literal),
+        call_id: id.and_then(call_id),
         body: content.filter(|_| replaceable).map(Value::span),
         server_side: kind.is_some() || role == Role::Assistant,
         blank,

@@ -6,8 +6,8 @@
 //! Source of the shapes: the generated types of `mistralai` (Python) 3.7.
 
 use super::{
-    Mark, Rows, Section, Strength, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of,
-    text_block,
+    Mark, Rows, Section, Strength, WireFormat, block_of, call_id, content_form, literal, only_text, plain_message,
+    role_of, text_block,
 };
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
@@ -190,7 +190,7 @@ fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
         None => {}
     }
     let block = Block {
-        call_id: fields.tool_call_id.and_then(literal),
+        call_id: fields.tool_call_id.and_then(call_id),
         name: fields.name.and_then(literal),
         body: fields.content.filter(|c| only_text(*c)).map(Value::span),
         blank,
@@ -269,7 +269,7 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
     rows.text(name);
     rows.text(function.get("arguments"));
     let block = Block {
-        call_id: call.get("id").and_then(literal),
+        call_id: call.get("id").and_then(call_id),
         name: name.and_then(literal),
         ..block_of(call, BlockKind::ToolCall, place)
     };

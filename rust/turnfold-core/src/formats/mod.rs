@@ -359,6 +359,11 @@ pub(crate) fn literal(value: Value<'_>) -> Option<Span> {
     value.is_string().then(|| value.span())
 }
 
+/// The span of a call's id, quotes included. An empty string is none: nothing tells such calls apart.
+pub(crate) fn call_id(value: Value<'_>) -> Option<Span> {
+    literal(value).filter(|_| value.raw() != b"\"\"")
+}
+
 /// What a `content` value is.
 pub(crate) fn content_form(content: Option<Value<'_>>) -> ContentForm {
     let Some(content) = content else {

@@ -10,7 +10,9 @@ mod marks;
 use marks::{body_mark, message_mark};
 
 use super::anthropic_messages::read_media;
-use super::{Mark, Rows, Section, WireFormat, block_of, content_form, literal, only_text, plain_message, role_of};
+use super::{
+    Mark, Rows, Section, WireFormat, block_of, call_id, content_form, literal, only_text, plain_message, role_of,
+};
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{
@@ -221,8 +223,8 @@ fn read_result(message: Value<'_>, fields: &Fields<'_>, rows: &mut Rows) {
     }
     let by_name = fields.role.is_some_and(|r| r.is_text("function"));
     let listed = fields.tool_call_ids.into_iter().flat_map(Value::items).enumerate();
-    let mut listed = listed.filter(|(_, id)| id.is_string());
-    let own = fields.tool_call_id.filter(|_| !by_name).and_then(literal);
+    let mut listed = listed.filter(|(_, id)| call_id(*id).is_some());
+    let own = fields.tool_call_id.filter(|_| !by_name).and_then(call_id);
     let first = if own.is_none() && !by_name { listed.next() } else { None };
     let mut block = block_of(message, BlockKind::ToolResult, Place::Message);
     block.call_id = own.or(first.map(|(_, id)| id.span()));
@@ -458,7 +460,7 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
     rows.text(name);
     rows.text(arguments);
     let mut block = block_of(call, BlockKind::ToolCall, place);
-    block.call_id = id.and_then(literal);
+    block.call_id = id.and_then(call_id);
     block.name = name.and_then(literal);
     // Gemini's signature, as its own compatible endpoint and as litellm spell it.
     let holder = extra.map(|e| e.get("google").unwrap_or(e));

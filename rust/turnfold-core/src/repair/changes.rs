@@ -47,6 +47,8 @@ pub(super) struct Change {
     pub(super) blocks_gone: Vec<usize>,
     /// A field that goes.
     pub(super) field_gone: Option<&'static str>,
+    /// Ranges of its bytes, and what takes their place.
+    pub(super) edits: Vec<(Range<usize>, Vec<u8>)>,
     /// New ids of calls and results.
     pub(super) ids: Vec<(usize, String)>,
     /// New ids of the calls that blocks belong to.
@@ -74,6 +76,14 @@ impl Changes {
 
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// Puts an edit of a block's bytes among those of its message.
+    pub(super) fn edit(&mut self, message: &MessageView<'_>, block: &BlockView<'_>, edit: (Range<usize>, Vec<u8>)) {
+        let offset = (block.row.span.start - message.row.span.start) as usize;
+        let (range, bytes) = edit;
+        let range = range.start + offset..range.end + offset;
+        self.of(message.index).edits.push((range, bytes));
     }
 
     /// Takes a block out of its message.
@@ -161,19 +171,22 @@ pub(super) fn outcome(
         let bytes = without_field(message, field);
         return Ok(bytes.map_or(Outcome::Same, |bytes| Outcome::Changed(bytes, origins)));
     }
-    if change.ids.is_empty() && change.owners.is_empty() {
+    if change.ids.is_empty() && change.owners.is_empty() && change.edits.is_empty() {
         return Ok(Outcome::Same);
     }
-    let bytes = with_ids(transcript.format(), message, change);
+    let bytes = with_edits(transcript.format(), message, change);
     Ok(bytes.map_or(Outcome::Same, |bytes| Outcome::Changed(bytes, origins)))
 }
 
-/// The message with other ids. Only blocks whose id can be written are named in the change.
-fn with_ids(format: &dyn WireFormat, message: &MessageView<'_>, change: &Change) -> Option<Vec<u8>> {
+/// The message with other ids and edits. Only blocks whose id can be written are named in the change.
+fn with_edits(format: &dyn WireFormat, message: &MessageView<'_>, change: &Change) -> Option<Vec<u8>> {
     let start = message.row.span.start as usize;
     let within = |range: Range<usize>| range.start - start..range.end - start;
     let blocks: Vec<_> = message.blocks().collect();
     let mut edits = Edits::default();
+    for (range, bytes) in &change.edits {
+        edits.replace(range.clone(), bytes.clone());
+    }
     for (index, id) in &change.ids {
         let block = blocks.get(*index)?;
         let literal = json::escape(id);
@@ -183,7 +196,7 @@ fn with_ids(format: &dyn WireFormat, message: &MessageView<'_>, change: &Change)
         }
         let document = Document::parse(block.bytes()).ok()?;
         let offset = block.row.span.start as usize - start;
-        let (range, bytes) = id_edit(document.root(), format.id_path(block), &literal)?;
+        let (range, bytes) = set_field(document.root(), format.id_path(block), &literal)?;
         edits.replace(range.start + offset..range.end + offset, bytes);
     }
     for (index, id) in &change.owners {
@@ -196,11 +209,11 @@ fn with_ids(format: &dyn WireFormat, message: &MessageView<'_>, change: &Change)
 /// Whether a block without an id can be given one.
 pub(super) fn takes_id(format: &dyn WireFormat, block: &BlockView<'_>) -> bool {
     Document::parse(block.bytes())
-        .is_ok_and(|document| id_edit(document.root(), format.id_path(block), b"\"\"").is_some())
+        .is_ok_and(|document| set_field(document.root(), format.id_path(block), b"\"\"").is_some())
 }
 
-/// Where in the block the id belongs, and what to write there.
-fn id_edit(block: Value<'_>, path: &[&str], literal: &[u8]) -> Option<(Range<usize>, Vec<u8>)> {
+/// Where in the block a field belongs, and what to write there so that it has a value, given as JSON.
+pub(super) fn set_field(block: Value<'_>, path: &[&str], value: &[u8]) -> Option<(Range<usize>, Vec<u8>)> {
     let (last, outer) = path.split_last()?;
     let mut object = block;
     for field in outer {
@@ -209,13 +222,13 @@ fn id_edit(block: Value<'_>, path: &[&str], literal: &[u8]) -> Option<(Range<usi
     if !object.is_object() {
         return None;
     }
-    if let Some(value) = object.get(last) {
-        return Some((edits::range(value.span()), literal.to_vec()));
+    if let Some(old) = object.get(last) {
+        return Some((edits::range(old.span()), value.to_vec()));
     }
     let at = object.span().start as usize + 1;
     let mut bytes = json::escape(last);
     bytes.push(b':');
-    bytes.extend_from_slice(literal);
+    bytes.extend_from_slice(value);
     if object.fields().next().is_some() {
         bytes.push(b',');
     }

@@ -4,11 +4,10 @@
 //! The first call keeps the id, or the one that is awaited. Which result answers which call is what the scan says.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use super::Action;
-use super::changes::Changes;
 use super::names::Ids;
+use super::renames;
 use super::work::Work;
 use crate::pairs::BlockRef;
 use crate::rules::IdScope;
@@ -27,9 +26,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     if reuses.is_empty() || !work.minds(CODE, Some(rules.distinct_call_ids)) {
         return Ok(());
     }
-    let mut pending = work.pending();
-    // What an awaited call belongs to keeps its id, too: the call names it.
-    pending.extend(owners(&work.transcript, &pending));
+    let pending = renames::kept(work);
     let mut chosen: BTreeSet<BlockRef> = BTreeSet::new();
     // Ids whose awaited call came later: all others that have the id give it up.
     let mut given_up: HashSet<(u8, String)> = HashSet::new();
@@ -42,33 +39,19 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         }
     }
     let numbers = numbers(&work.transcript, &mut chosen, &given_up, &pending);
-    let mut results: HashMap<BlockRef, Vec<BlockRef>> = HashMap::new();
-    for pair in &table.pairs {
-        results.entry(pair.call).or_default().push(pair.result);
-    }
     let form = work.transcript.format().call_id_form();
     let mut ids = Ids::new(&work.transcript);
-    let mut changes = Changes::default();
-    let mut renamed: HashMap<BlockRef, String> = HashMap::new();
+    let mut new: BTreeMap<BlockRef, String> = BTreeMap::new();
     for call in chosen {
         let Some(old) = table.call_id(&work.transcript, call) else {
             continue;
         };
         let id = ids.free(&old, numbers.get(&call).copied().unwrap_or(2), &form);
-        let answers = results.get(&call).into_iter().flatten();
-        for (at, what) in std::iter::once((call, "call")).chain(answers.map(|&result| (result, "result"))) {
-            let text = format!("The id {old:?} belongs to another call; this {what} has {id:?} instead.");
-            work.note_block(CODE, Action::Rename, at, Some(work.name(at.message)), text);
-            changes.of(at.message).ids.push((at.block, id.clone()));
-        }
-        renamed.insert(call, id);
+        new.insert(call, id);
     }
-    for (at, old, id) in followers(&work.transcript, &renamed) {
-        let text = format!("The call {old:?} that this belongs to has the id {id:?} now.");
-        work.note_block(CODE, Action::Rename, at, Some(work.name(at.message)), text);
-        changes.of(at.message).owners.push((at.block, id));
-    }
-    work.apply(changes)
+    renames::rename(work, CODE, &new, |old, what, id| {
+        format!("The id {old:?} belongs to another call; this {what} has {id:?} instead.")
+    })
 }
 
 /// The number of each call among those that have its id, from 1. Adds to `chosen` the calls whose id is given up.
@@ -95,37 +78,4 @@ fn numbers(
         numbers.insert(at, *count);
     }
     numbers
-}
-
-/// The calls that blocks belong to which are among `members`.
-fn owners(transcript: &Transcript, members: &HashSet<BlockRef>) -> Vec<BlockRef> {
-    let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
-    let mut found = Vec::new();
-    for block in transcript.messages().flat_map(|message| message.blocks()) {
-        let at = BlockRef::of(&block);
-        if members.contains(&at) {
-            found.extend(block.part_of().and_then(|id| calls.get(&id).copied()));
-        }
-        if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
-            calls.insert(id, at);
-        }
-    }
-    found
-}
-
-/// The blocks that belong to a renamed call, with its old id and its new one.
-fn followers(transcript: &Transcript, renamed: &HashMap<BlockRef, String>) -> Vec<(BlockRef, String, String)> {
-    let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
-    let mut found = Vec::new();
-    for block in transcript.messages().flat_map(|message| message.blocks()) {
-        if let Some(old) = block.part_of()
-            && let Some(id) = calls.get(&old).and_then(|call| renamed.get(call))
-        {
-            found.push((BlockRef::of(&block), old.into_owned(), id.clone()));
-        }
-        if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
-            calls.insert(id, BlockRef::of(&block));
-        }
-    }
-    found
 }

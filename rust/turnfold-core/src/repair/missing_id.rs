@@ -1,10 +1,10 @@
 //! Gives an id to calls that have none, and to results that name no call.
 //!
 //! A call gets `call_1`, `call_2` and so on, whatever is free, in the form that the format asks for. Results without
-//! an id take those of the calls of their batch that are open, in order, if there are as many of the one as of the
+//! an id take those of the calls of their batch and kind that are open, in order, if there are as many of the one as of the
 //! other; nothing else says which is whose, so otherwise they go as orphans.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::Action;
 use super::changes::{Changes, takes_id};
@@ -15,12 +15,15 @@ use crate::rules::ResultPlace;
 use crate::splice::SpliceError;
 use crate::transcript::{BlockKind, MessageView, Role};
 
-/// Calls of one batch that are open, each with its id, and results of it that name none.
+/// Calls of one family in a batch that are open, each with its id, and results of theirs that name none.
 #[derive(Default)]
-struct Batch {
+struct Open {
     open: Vec<(BlockRef, String)>,
     loose: Vec<BlockRef>,
 }
+
+/// A batch, by family: a result answers a call of its own only.
+type Batch = BTreeMap<u8, Open>;
 
 pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let rules = work.rules();
@@ -43,7 +46,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let mut ids = Ids::new(&work.transcript);
     let mut changes = Changes::default();
     let mut given: Vec<(BlockRef, String)> = Vec::new();
-    let mut batch = Batch::default();
+    let mut batch = Batch::new();
     let mut before = None;
     for message in work.transcript.messages() {
         let role = message.role();
@@ -58,20 +61,21 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         before = Some(role);
         for block in message.blocks() {
             let at = BlockRef::of(&block);
+            let of_kind = batch.entry(block.row.family).or_default();
             match block.kind() {
                 BlockKind::ToolCall if block.row.whole || block.row.server_side || pending.contains(&at) => {}
                 BlockKind::ToolCall
                     if calls && role == Role::Assistant && pairs::lacks_id(&block) && takes_id(format, &block) =>
                 {
                     let id = ids.free("call", 1, &format.call_id_form());
-                    batch.open.push((at, id.clone()));
+                    of_kind.open.push((at, id.clone()));
                     given.push((at, id));
                 }
                 BlockKind::ToolCall if !answered.contains(&at) => {
-                    batch.open.extend(block.call_id().map(|id| (at, id.into_owned())));
+                    of_kind.open.extend(block.call_id().map(|id| (at, id.into_owned())));
                 }
                 BlockKind::ToolResult if carries && pairs::lacks_id(&block) && takes_id(format, &block) => {
-                    batch.loose.push(at);
+                    of_kind.loose.push(at);
                 }
                 _ => {}
             }
@@ -98,8 +102,9 @@ fn is_pairing(block: &crate::transcript::BlockView<'_>) -> bool {
 
 /// Ends a batch: its loose results go to its open calls where both are as many.
 fn settle(batch: &mut Batch, results: bool, given: &mut Vec<(BlockRef, String)>) {
-    let Batch { open, loose } = std::mem::take(batch);
-    if results && open.len() == loose.len() {
-        given.extend(loose.into_iter().zip(open).map(|(result, (_, id))| (result, id)));
+    for Open { open, loose } in std::mem::take(batch).into_values() {
+        if results && open.len() == loose.len() {
+            given.extend(loose.into_iter().zip(open).map(|(result, (_, id))| (result, id)));
+        }
     }
 }

@@ -11,15 +11,19 @@ use crate::transcript::Transcript;
 mod changes;
 mod names;
 mod place;
+mod renames;
 mod work;
 
+pub mod call_id_form;
 pub mod duplicate_call_id;
 pub mod empty_content;
+pub mod item_id_as_call_id;
 pub mod loose_reasoning;
 pub mod lost_reasoning;
 pub mod misplaced_result;
 pub mod missing_id;
 pub mod orphan_result;
+pub mod reasoning_without_summary;
 pub mod result_not_first;
 pub mod text_after_call;
 pub mod unanswered_call;
@@ -150,11 +154,13 @@ type Kind = fn(&mut Work<'_>) -> Result<(), SpliceError>;
 
 /// Ids come first, as all pairing hangs on them, and are distinct before results move among their like; orphans go before calls are found unanswered, because a batch that
 /// only its own results follow is awaited; content is looked at when nothing more is taken away.
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 14] = [
+    item_id_as_call_id::run,
     missing_id::run,
     misplaced_result::early,
     orphan_result::run,
     duplicate_call_id::run,
+    call_id_form::run,
     result_not_first::run,
     misplaced_result::run,
     unanswered_call::run,
@@ -162,4 +168,5 @@ const KINDS: [Kind; 11] = [
     loose_reasoning::run,
     empty_content::run,
     text_after_call::run,
+    reasoning_without_summary::run,
 ];

@@ -42,6 +42,19 @@ impl Ids {
             }
         }
     }
+
+    /// An id of the right form made of `old`: what the form allows of it, with a number from 2 on where that is taken.
+    pub(super) fn fitting(&mut self, old: &str, form: &CallIdForm) -> String {
+        let plain: String = base(old, form).chars().take(form.longest).collect();
+        if form.shortest == form.longest {
+            // A hash tells more ids apart than what is left of them.
+            return self.free(old, 1, form);
+        }
+        if plain.len() >= form.shortest && self.taken.insert(plain.clone()) {
+            return plain;
+        }
+        self.free(old, 2, form)
+    }
 }
 
 /// What is left of an old id in the form's letters.

@@ -81,7 +81,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
 }
 
 /// Whether a repair made the result up: its text is [`NO_RESULT`], bare or in a field of its own.
-fn is_made_up(block: &BlockView<'_>) -> bool {
+pub(super) fn is_made_up(block: &BlockView<'_>) -> bool {
     const AROUND: usize = 64;
     block.texts().any(|text| {
         text.len() <= NO_RESULT.len() + AROUND && memmem::find(text.as_bytes(), NO_RESULT.as_bytes()).is_some()

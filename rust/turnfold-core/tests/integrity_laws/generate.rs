@@ -331,7 +331,7 @@ type Injury = (u8, prop::sample::Index, prop::sample::Index);
 /// Clean transcripts after some accidents: lost, doubled, swapped and emptied messages and blocks, changed roles and ids.
 pub(crate) fn damaged() -> impl Strategy<Value = Sample> {
     let injuries = prop::collection::vec(
-        (0..15_u8, any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        (0..16_u8, any::<prop::sample::Index>(), any::<prop::sample::Index>()),
         1..6,
     );
     (clean(), injuries, prop::option::of(any::<bool>())).prop_map(|(mut sample, injuries, alternation)| {
@@ -408,13 +408,13 @@ fn injure(sample: &mut Sample, (what, here, there): &Injury) {
         }
         10 => {
             if messages[i].get("tool_call_id").is_some() {
-                messages[i]["tool_call_id"] = json!(["c0", "c1", "", "gone"][there.index(4)]);
+                messages[i]["tool_call_id"] = strange_ids()[there.index(7)].clone();
             }
         }
         11 => {
             for key in ["tool_calls", "content"] {
                 if let Some(block) = messages[i][key].as_array_mut().and_then(|blocks| blocks.first_mut()) {
-                    let id = [json!("c1"), json!("c2"), json!(null), json!(5)][there.index(4)].clone();
+                    let id = strange_ids()[there.index(7)].clone();
                     for field in ["id", "tool_use_id"] {
                         if block.get(field).is_some() {
                             block[field] = id.clone();
@@ -425,11 +425,64 @@ fn injure(sample: &mut Sample, (what, here, there): &Injury) {
         }
         12 => messages.truncate(i + 1),
         13 => messages.iter_mut().for_each(collapse_ids),
+        14 => messages.iter_mut().for_each(foreign_ids),
         _ => sample
             .options
             .pending_ids
             .push(["c1", "c2", "fn:clock", "gone"][there.index(4)].to_owned()),
     }
+}
+
+/// Ids that are taken, missing, and of forms that some provider refuses.
+fn strange_ids() -> [Value; 7] {
+    let long = "c1".repeat(40);
+    [
+        json!("c1"),
+        json!("c2"),
+        json!(null),
+        json!(5),
+        json!(""),
+        json!("c:1"),
+        json!(long),
+    ]
+}
+
+fn foreign_id(id: &str) -> String {
+    format!("{id}:{}", "x".repeat(40))
+}
+
+/// Gives all calls and results ids that some provider refuses.
+fn foreign_ids(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    Value::String(id) if key.ends_with("id") => *id = foreign_id(id),
+                    Value::Array(ids) if key.ends_with("ids") => {
+                        for id in ids {
+                            *id = json!(foreign_id(id.as_str().unwrap_or_default()));
+                        }
+                    }
+                    value => foreign_ids(value),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(foreign_ids),
+        _ => {}
+    }
+}
+
+/// Clean transcripts but for their ids, which came from elsewhere.
+pub(crate) fn from_elsewhere() -> impl Strategy<Value = Sample> {
+    clean().prop_map(|mut sample| {
+        sample.messages.iter_mut().for_each(foreign_ids);
+        sample
+            .options
+            .pending_ids
+            .iter_mut()
+            .for_each(|id| *id = foreign_id(id));
+        sample
+    })
 }
 
 /// Leaves two ids for everything.

@@ -155,6 +155,7 @@ fn injure(messages: &mut Vec<Value>, what: u8, i: usize, j: usize, there: prop::
                 json!({}),
                 json!(["zap"]),
                 json!([{"id": "call00001"}, {"id": "call00001", "function": {"name": "f"}}]),
+                json!([{"id": "call_1", "function": {"name": "f"}}, {"id": "", "function": {"name": "f"}}]),
             ]);
         }
         _ => messages[i]["prefix"] = json!(true),

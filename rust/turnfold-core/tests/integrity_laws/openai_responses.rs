@@ -241,7 +241,7 @@ impl Writer {
 
 /// Clean transcripts after some accidents: lost, doubled, swapped and alien items, changed kinds and ids.
 pub(crate) fn damaged() -> impl Strategy<Value = Sample> {
-    let injuries = prop::collection::vec((0..9_u8, any::<Index>(), any::<Index>()), 1..6);
+    let injuries = prop::collection::vec((0..11_u8, any::<Index>(), any::<Index>()), 1..6);
     (clean(), injuries).prop_map(|(mut sample, injuries)| {
         for (what, here, there) in &injuries {
             injure(&mut sample, *what, *here, *there);
@@ -284,16 +284,52 @@ fn injure(sample: &mut Sample, what: u8, here: Index, there: Index) {
         6 => {
             for field in ["call_id", "id", "approval_request_id"] {
                 if items[i].get(field).is_some() {
-                    items[i][field] = [json!("c1"), json!("c2"), json!(null), json!(5)][there.index(4)].clone();
+                    items[i][field] =
+                        [json!("c1"), json!("c2"), json!(null), json!(5), json!("")][there.index(5)].clone();
                 }
             }
         }
         7 => items.truncate(i + 1),
+        8 => items.iter_mut().for_each(name_items),
+        9 => {
+            if items[i]["type"] == "reasoning" {
+                items[i]["summary"] =
+                    [json!(null), json!("hm"), json!({"type": "summary_text"})][there.index(3)].clone();
+            }
+        }
         _ => sample
             .options
             .pending_ids
             .push(["c1", "c2", "gone"][there.index(3)].to_owned()),
     }
+}
+
+/// Gives every call an item id, and lets every result name its call by that.
+fn name_items(item: &mut Value) {
+    let kind = item["type"].as_str().unwrap_or_default().to_owned();
+    let field = if kind == "local_shell_call_output" {
+        "id"
+    } else {
+        "call_id"
+    };
+    let Some(id) = item[field].as_str().map(|id| format!("item_{id}")) else {
+        return;
+    };
+    if kind.ends_with("_output") {
+        item[field] = json!(id);
+    } else if kind.ends_with("_call") || kind == "program" {
+        item["id"] = json!(id);
+    }
+}
+
+/// Clean transcripts whose results all name the items of their calls.
+pub(crate) fn by_items() -> impl Strategy<Value = Sample> {
+    clean().prop_map(|mut sample| {
+        sample.messages.iter_mut().for_each(name_items);
+        // The items have other ids now.
+        sample.options.reasoning_pairs.clear();
+        sample
+    })
 }
 
 const KINDS: [&str; 22] = [

@@ -8,15 +8,17 @@ use turnfold_core::pairs::{BlockRef, ScanOptions, block_at, pair};
 use turnfold_core::repair::{Action, Repair, RepairOptions, Repaired, Unanswered, repair};
 use turnfold_core::{BlockKind, Transcript};
 
-use crate::clean;
-use crate::generate::Sample;
+use crate::generate::{self, Sample};
+use crate::{clean, openai_responses};
 
 /// What repair mends besides everything of category integrity.
-const MENDED: [&str; 6] = [
+const MENDED: [&str; 8] = [
     "blank_text",
+    "call_id_form",
     "empty_call_list",
     "empty_content",
     "only_reasoning",
+    "reasoning_without_summary",
     "result_not_first",
     "text_after_call",
 ];
@@ -183,6 +185,19 @@ proptest! {
         for (text, times) in spoken(&t) {
             prop_assert!(after.get(&text).is_some_and(|&kept| kept >= times), "{:?} of {:?}", text, after);
         }
+    }
+
+    /// Where only ids are wrong, ids alone change: no result goes, and none is made up.
+    #[test]
+    fn wrong_ids_are_replaced(sample in prop_oneof![openai_responses::by_items(), generate::from_elsewhere()], drop in any::<bool>()) {
+        let t = sample.transcript();
+        let options = options(&sample, drop);
+        let repaired = repair(&t, &options).unwrap();
+        prop_assert_eq!(repaired.transcript.len(), t.len());
+        prop_assert!(repaired.repairs.iter().all(|entry| entry.action == Action::Rename), "{:?}", repaired.repairs);
+        prop_assert_eq!(left(&repaired.transcript, &options), vec![]);
+        let pairs = |t: &Transcript| pair(t, &sample.options).pairs.len();
+        prop_assert!(pairs(&repaired.transcript) >= pairs(&t));
     }
 
     #[test]

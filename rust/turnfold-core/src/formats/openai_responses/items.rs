@@ -122,6 +122,8 @@ impl<'d> Fields<'d> {
             };
             *slot = Some(value).filter(|v| !v.is_null() || key.is_text("content"));
         }
+        // An empty id is none, also where none is a form of its own.
+        fields.call_id = fields.call_id.filter(|id| id.raw() != b"\"\"");
         fields.arguments = arguments(item);
         fields
     }
@@ -345,7 +347,7 @@ fn call(item: Value<'_>, fields: &Fields<'_>, family: u8, rows: &mut Rows) -> Ro
         _ => fields.call_id,
     };
     let block = Block {
-        call_id: call_id.and_then(literal),
+        call_id: call_id.and_then(formats::call_id),
         name: name.and_then(literal),
         family,
         by_name: family == TOOL_SEARCH && fields.call_id.is_none(),
@@ -401,11 +403,13 @@ fn result_block(item: Value<'_>, fields: &Fields<'_>, family: u8) -> Block {
     let call_id = match family {
         APPROVAL => fields.approval_request_id,
         // The output of a local shell call has the call's `call_id` as its own `id`.
-        FUNCTION if fields.is_of_kind("local_shell_call_output") => fields.call_id.or(fields.id),
+        FUNCTION if fields.is_of_kind("local_shell_call_output") => {
+            fields.call_id.filter(|id| id.is_string()).or(fields.id)
+        }
         _ => fields.call_id,
     };
     Block {
-        call_id: call_id.and_then(literal),
+        call_id: call_id.and_then(formats::call_id),
         family,
         by_name: family == TOOL_SEARCH && fields.call_id.is_none(),
         binding: if family == TOOL_SEARCH {

@@ -7,11 +7,17 @@ use crate::transcript::{BlockKind, BlockView};
 /// A screenshot of one pixel: a computer's result holds nothing else.
 const NO_SCREEN: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII=";
 
+/// The kind that names its call by `id`.
+const LOCAL_SHELL_OUTPUT: &str = "local_shell_call_output";
+
 /// Where the id that pairs a call and its result stands.
 pub(super) fn id_path(block: &BlockView<'_>) -> &'static [&'static str] {
     match (block.kind(), block.row.family) {
         (BlockKind::ToolCall, APPROVAL) => &["id"],
         (BlockKind::ToolResult, APPROVAL) => &["approval_request_id"],
+        (BlockKind::ToolResult, FUNCTION) if block.type_name().is_some_and(|kind| kind == LOCAL_SHELL_OUTPUT) => {
+            &["id"]
+        }
         (BlockKind::ToolCall | BlockKind::ToolResult, FUNCTION..) => &["call_id"],
         _ => &[],
     }
@@ -28,7 +34,7 @@ pub(super) fn result_for(call: &BlockView<'_>, text: &str) -> Vec<u8> {
         TOOL_SEARCH => ("tool_search_output", "call_id"),
         PROGRAM => ("program_output", "call_id"),
         APPROVAL => ("mcp_approval_response", "approval_request_id"),
-        _ if local => ("local_shell_call_output", "id"),
+        _ if local => (LOCAL_SHELL_OUTPUT, "id"),
         _ => ("function_call_output", "call_id"),
     };
     let id = call.call_id().map(|id| format!(",\"{id_field}\":{}", quoted(&id)));
