@@ -21,9 +21,9 @@ $(shell \
   elif ! '$(PYTHON)' -c 'import ensurepip, venv' >/dev/null 2>&1; then \
     echo "'$(PYTHON)' has no venv module: install it (Debian and Ubuntu: apt-get install python3-venv)"; \
   elif ! cargo --version >/dev/null 2>&1; then \
-    echo "A Rust toolchain is needed, and 'cargo' is not on the PATH or does not run: install Rust 1.88 or newer from https://rustup.rs"; \
-  elif ! rustc --version 2>/dev/null | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 88) }'; then \
-    echo "Rust 1.88 or newer is needed, and 'rustc' is older or does not run: say rustup update stable"; \
+    echo "A Rust toolchain is needed, and 'cargo' is not on the PATH or does not run: install Rust 1.89 or newer from https://rustup.rs"; \
+  elif ! rustc --version 2>/dev/null | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 89) }'; then \
+    echo "Rust 1.89 or newer is needed, and 'rustc' is older or does not run: say rustup update stable"; \
   elif ! command -v cc >/dev/null 2>&1; then \
     echo "A C linker is needed by Rust, and 'cc' is not on the PATH: install gcc or clang"; \
   fi)
@@ -75,6 +75,7 @@ bench: build
 	"$(BIN)/maturin" develop --release --extras dev,bench --quiet
 	cargo bench --workspace
 	"$(BIN)/python" -m pytest -q benches
+	"$(BIN)/python" benches/count.py --rounds 3
 
 # libFuzzer's own coverage works on stable Rust; only its sanitizers would need nightly. New finds stay in fuzz/corpus.
 FUZZ_SECONDS ?= 60

@@ -1,5 +1,7 @@
 //! The transcript kernel: read, pair, cut, compare, splice. Knows no Python, no files, no clock, no network.
 
+#![forbid(unsafe_code)]
+
 pub mod digests;
 pub mod errors;
 pub mod findings;

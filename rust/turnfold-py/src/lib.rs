@@ -1,5 +1,6 @@
 //! The Python module `turnfold._core`: a list of exports.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over by value")]
 
 mod checks;

@@ -38,9 +38,14 @@ impl Class {
     /// The class of a code point; `Other` above the last one.
     #[inline]
     pub(crate) fn of(code_point: u32) -> Self {
+        Self::BY_CODE[Self::code_of(code_point) & 7]
+    }
+
+    /// The class of a code point as a number below 8, what `as usize` makes of it.
+    #[inline]
+    pub(crate) fn code_of(code_point: u32) -> usize {
         let block = INDEX.get((code_point >> 7) as usize).copied().unwrap_or(0);
-        let code = BLOCKS[usize::from(block) * 128 + (code_point & 127) as usize];
-        Self::BY_CODE[usize::from(code & 7)]
+        usize::from(BLOCKS[usize::from(block) * 128 + (code_point & 127) as usize])
     }
 
     /// `\p{L}`.

@@ -14,6 +14,11 @@
 //! assert_eq!(tokenizer.truncate("hello world", 1, Keep::Head).head_bytes, "hello".len());
 //! ```
 
+#![allow(
+    clippy::inline_always,
+    reason = "what is compiled for each kind of processor must be inlined there; see `simd`"
+)]
+
 mod characters;
 mod class_table;
 mod classes;
@@ -22,6 +27,7 @@ mod merge;
 #[cfg(feature = "naive")]
 pub mod naive;
 mod scan;
+mod simd;
 mod special;
 mod tables;
 mod thread_memory;

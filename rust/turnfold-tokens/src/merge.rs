@@ -16,6 +16,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::simd::{Isa, Level, Work, dispatch};
 use crate::tables::{NO_RANK, Tables};
 
 /// The most parts that are merged on the stack.
@@ -41,10 +42,16 @@ pub(crate) struct Scratch {
 
 impl Tables {
     /// How many tokens the piece is. The piece must not be a token itself (a token is one, however it merges).
+    #[inline(always)]
     pub(crate) fn count_merged(&self, piece: &[u8], scratch: &mut Scratch) -> usize {
         if let Some(count) = self.with_short(piece, Counted) {
             return count;
         }
+        self.count_long(piece, scratch)
+    }
+
+    #[inline(never)]
+    fn count_long(&self, piece: &[u8], scratch: &mut Scratch) -> usize {
         let mut count = 0;
         self.merge_long(piece, scratch, &mut |step| match step {
             Step::Restart => count = 0,
@@ -66,7 +73,7 @@ impl Tables {
     }
 
     /// Merges a piece of at most 64 parts on the stack; `None` if it has more.
-    #[inline]
+    #[inline(always)]
     fn with_short<U: UseMerged>(&self, piece: &[u8], use_merged: U) -> Option<U::Result> {
         if piece.len() > WIDE_WINDOW {
             return None;
@@ -96,7 +103,7 @@ impl Tables {
     }
 
     /// Merges at most `N` bytes.
-    #[inline]
+    #[inline(always)]
     fn merge_bytes<const N: usize>(&self, piece: &[u8]) -> Merged<N> {
         let mut tokens = [0; N];
         let mut pairs = [NO_PAIR; N];
@@ -110,7 +117,7 @@ impl Tables {
     }
 
     /// Merges at most `N` tokens.
-    #[inline]
+    #[inline(always)]
     fn merge_parts<const N: usize>(&self, parts: &[u32]) -> Merged<N> {
         let mut tokens = [0; N];
         let mut pairs = [NO_PAIR; N];
@@ -125,7 +132,7 @@ impl Tables {
 
     /// Merges the first `length` of the tokens, `N` a power of two up to 64. Cost: the square of `N`, by a tiny
     /// constant.
-    #[inline]
+    #[inline(always)]
     fn merge_on_stack<const N: usize>(&self, mut tokens: [u32; N], mut pairs: [i32; N], length: usize) -> Merged<N> {
         let mut alive = if length == 64 { u64::MAX } else { (1 << length) - 1 };
         loop {
@@ -236,8 +243,23 @@ impl Tables {
         self.vocabulary.token(token).map_or(1, <[u8]>::len)
     }
 
-    /// Merges a window at the start of `rest` into `scratch.tokens`: as much as the stack holds, unless it was widened.
+    /// See [`Tables::merge_window_here`], compiled for what the machine has.
     fn merge_window<'p>(&self, rest: &'p [u8], width: usize, scratch: &mut Scratch) -> &'p [u8] {
+        let tables = self;
+        dispatch(
+            Level::detect(),
+            MergeWindow {
+                tables,
+                rest,
+                width,
+                scratch,
+            },
+        )
+    }
+
+    /// Merges a window at the start of `rest` into `scratch.tokens`: as much as the stack holds, unless it was widened.
+    #[inline(always)]
+    fn merge_window_here<'p>(&self, rest: &'p [u8], width: usize, scratch: &mut Scratch) -> &'p [u8] {
         let mut window = rest.get(..width).unwrap_or(rest);
         #[cfg(test)]
         {
@@ -274,6 +296,7 @@ impl Tables {
 
     /// Each pass makes every merge of the lowest rank, left to right: a merge makes only pairs of higher rank, as a
     /// token outranks its parts. Few passes on monotonous text.
+    #[inline(always)]
     fn merge_in_passes(&self, tokens: &mut Vec<u32>, ranks: &mut Vec<u32>) {
         loop {
             let best = ranks.iter().copied().min().unwrap_or(NO_RANK);
@@ -348,12 +371,27 @@ impl Tables {
     }
 }
 
+struct MergeWindow<'t, 'p, 's> {
+    tables: &'t Tables,
+    rest: &'p [u8],
+    width: usize,
+    scratch: &'s mut Scratch,
+}
+
+impl<'p> Work for MergeWindow<'_, 'p, '_> {
+    type Output = &'p [u8];
+    #[inline(always)]
+    fn run<I: Isa>(self) -> &'p [u8] {
+        self.tables.merge_window_here(self.rest, self.width, self.scratch)
+    }
+}
+
 /// A pair that does not merge.
 const NO_PAIR: i32 = i32::MAX;
 const PLACE_BITS: u32 = 6;
 
 /// One number for a pair: its rank above its place, so that the least is the leftmost of lowest rank.
-#[inline]
+#[inline(always)]
 fn pair_key(rank: u32, place: usize) -> i32 {
     if rank == NO_RANK {
         NO_PAIR

@@ -1,6 +1,7 @@
 //! The look-up tables built from a vocabulary when it is first used.
 
 use crate::characters::Characters;
+use crate::simd::{Isa, Line, VALUE_BITS, prefetch};
 use crate::vocabulary::Vocabulary;
 
 /// The longest piece of text that fits a [`Key`], in bytes.
@@ -21,17 +22,23 @@ const MASKS: [u128; 16] = {
 };
 
 /// The key of the first `length` (1..=15) of 16 bytes.
-#[inline]
+#[inline(always)]
 pub(crate) fn key_of(bytes: [u8; 16], length: usize) -> Key {
     let length = length & 15;
     (u128::from_le_bytes(bytes) & MASKS[length]) | (length as u128) << 120
 }
 
 /// The key of `text[start..end]`, which is 1..=15 bytes long.
-#[inline]
+#[inline(always)]
 pub(crate) fn key_at(text: &[u8], start: usize, end: usize) -> Key {
     if let Some(bytes) = text.get(start..).and_then(|rest| rest.first_chunk::<16>()) {
         return key_of(*bytes, end - start);
+    }
+    if let Some(bytes) = text.last_chunk::<16>() {
+        // Fewer than 16 bytes are left: what stands before them moves out.
+        let before = (start + 16).saturating_sub(text.len()) as u32;
+        let left = u128::from_le_bytes(*bytes).checked_shr(8 * before).unwrap_or(0);
+        return key_of(left.to_le_bytes(), end - start);
     }
     let mut bytes = [0; 16];
     for (byte, from) in bytes.iter_mut().zip(text.get(start..end).unwrap_or_default()) {
@@ -40,14 +47,20 @@ pub(crate) fn key_at(text: &[u8], start: usize, end: usize) -> Key {
     key_of(bytes, end - start)
 }
 
+/// A key with a value below 16 in its free bits.
+#[inline(always)]
+pub(crate) fn with_value(key: Key, value: usize) -> Key {
+    key | (value as u128) << (128 - VALUE_BITS)
+}
+
 /// The length of the piece of a key, in bytes.
-#[inline]
+#[inline(always)]
 pub(crate) fn length_of(key: Key) -> usize {
     (key >> 120) as usize & 15
 }
 
 /// A well-mixed 64-bit hash of a key.
-#[inline]
+#[inline(always)]
 pub(crate) fn hash(key: Key) -> u64 {
     let low = (key as u64) ^ 0x9E37_79B9_7F4A_7C15;
     let high = ((key >> 64) as u64) ^ 0xD1B5_4A32_D192_ED03;
@@ -55,41 +68,44 @@ pub(crate) fn hash(key: Key) -> u64 {
     (product as u64) ^ ((product >> 64) as u64)
 }
 
+/// A hash of more bytes than went into `hash`.
+#[inline(always)]
+pub(crate) fn mix(state: u64, bytes: u128) -> u64 {
+    (state ^ hash(bytes))
+        .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+        .rotate_left(29)
+}
+
 /// A hash of bytes of any length.
 pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     bytes.chunks(KEY_BYTES).fold(bytes.len() as u64, |state, chunk| {
-        (state ^ hash(key_at(chunk, 0, chunk.len())))
-            .wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            .rotate_left(29)
+        mix(state, key_at(chunk, 0, chunk.len()))
     })
 }
 
-const BUCKET: usize = 4;
-
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct Bucket([Key; BUCKET]);
+/// How many slots a [`Line`] has.
+const WAYS: usize = 4;
 
 /// Which pieces of at most 15 bytes are tokens, and of which rank. Written once, then only read.
 pub(crate) struct ShortTokens {
-    buckets: Vec<Bucket>,
-    ranks: Vec<[u32; BUCKET]>,
+    /// The keys, each with the value 1: as a piece, a token is one token.
+    lines: Vec<Line>,
+    ranks: Vec<[u32; WAYS]>,
     shift: u32,
 }
 
 impl ShortTokens {
     fn new(vocabulary: &Vocabulary) -> Self {
-        // At most half full, so that most misses end in the first bucket.
-        let bits = (vocabulary.len() * 2 / BUCKET)
+        // At most half full, so that most misses end in the first line.
+        let bits = (vocabulary.len() * 2 / WAYS)
             .next_power_of_two()
             .trailing_zeros()
             .max(1);
         let mut table = Self {
-            buckets: vec![Bucket([0; BUCKET]); 1 << bits],
-            ranks: vec![[0; BUCKET]; 1 << bits],
+            lines: vec![Line::default(); 1 << bits],
+            ranks: vec![[0; WAYS]; 1 << bits],
             shift: 64 - bits,
         };
-        // In rank order: the commonest tokens come first in their bucket.
         for (rank, token) in vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES) {
             table.insert(key_at(token, 0, token.len()), rank);
         }
@@ -97,13 +113,13 @@ impl ShortTokens {
     }
 
     fn insert(&mut self, key: Key, rank: u32) {
-        let mask = self.buckets.len() - 1;
+        let mask = self.lines.len() - 1;
         let mut at = (hash(key) >> self.shift) as usize;
         loop {
-            if let (Some(bucket), Some(ranks)) = (self.buckets.get_mut(at), self.ranks.get_mut(at))
-                && let Some(slot) = bucket.0.iter().position(|slot| *slot == 0)
+            if let (Some(Line(line)), Some(ranks)) = (self.lines.get_mut(at), self.ranks.get_mut(at))
+                && let Some(slot) = line.iter().position(|slot| *slot == 0)
             {
-                bucket.0[slot] = key;
+                line[slot] = with_value(key, 1);
                 ranks[slot] = rank;
                 return;
             }
@@ -111,43 +127,44 @@ impl ShortTokens {
         }
     }
 
-    #[inline]
-    fn find(&self, key: Key, hash: u64) -> Option<(usize, usize)> {
-        let mut at = (hash >> self.shift) as usize;
-        while let Some(bucket) = self.buckets.get(at) {
-            for (slot, known) in bucket.0.iter().enumerate() {
-                if *known == key {
-                    return Some((at, slot));
-                }
-                if *known == 0 {
-                    return None;
-                }
-            }
-            at = (at + 1) & (self.buckets.len() - 1);
+    /// Has the processor fetch what [`ShortTokens::contains`] will read.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        if let Some(line) = self.lines.get((hash >> self.shift) as usize) {
+            prefetch(line);
         }
-        None
-    }
-
-    /// A bit of where [`ShortTokens::contains`] would look. Asking for many pieces before looking any up lets the
-    /// processor fetch all the places at once.
-    #[inline]
-    pub(crate) fn touch(&self, hash: u64) -> u64 {
-        self.buckets
-            .get((hash >> self.shift) as usize)
-            .map_or(0, |bucket| bucket.0[0] as u64)
     }
 
     /// Whether the piece is a token. `hash` is the key's.
-    #[inline]
-    pub(crate) fn contains(&self, key: Key, hash: u64) -> bool {
-        self.find(key, hash).is_some()
+    #[inline(always)]
+    pub(crate) fn contains<I: Isa>(&self, key: Key, hash: u64) -> bool {
+        let mut at = (hash >> self.shift) as usize;
+        while let Some(line) = self.lines.get(at) {
+            if I::find(line, key) != 0 {
+                return true;
+            }
+            if line.0[WAYS - 1] == 0 {
+                return false;
+            }
+            at = (at + 1) & (self.lines.len() - 1);
+        }
+        false
     }
 
     /// The rank of the piece if it is a token. `hash` is the key's.
     #[inline]
     pub(crate) fn rank(&self, key: Key, hash: u64) -> Option<u32> {
-        let (bucket, slot) = self.find(key, hash)?;
-        Some(self.ranks.get(bucket)?[slot])
+        let mut at = (hash >> self.shift) as usize;
+        while let Some(Line(line)) = self.lines.get(at) {
+            if let Some(way) = line.iter().position(|slot| *slot == with_value(key, 1)) {
+                return Some(self.ranks.get(at)?[way]);
+            }
+            if line[WAYS - 1] == 0 {
+                return None;
+            }
+            at = (at + 1) & (self.lines.len() - 1);
+        }
+        None
     }
 }
 
@@ -197,9 +214,9 @@ pub(crate) const NO_RANK: u32 = u32::MAX;
 pub(crate) struct Merges {
     /// The merge of two single bytes, by `left byte << 8 | right byte`.
     bytes: Vec<u32>,
-    /// `left << 40 | right << 20 | merged`, all ranks below 2^20; 0 is empty (rank 0 is a byte, never merged into).
-    slots: Vec<u64>,
-    shift: u32,
+    /// The merges into tokens of low rank, which most merges are: small enough for the cache of a core.
+    common: Pairs,
+    others: Pairs,
     /// One bit for each value of the upper bits of a pair's hash, set if some pair that merges has it. Small enough
     /// to stay in the cache of the processor, it answers for nine of ten pairs that do not merge.
     filter: Vec<u64>,
@@ -208,30 +225,73 @@ pub(crate) struct Merges {
 const FILTER_BITS: u32 = 21;
 const RANK_BITS: u32 = 20;
 const RANK_MASK: u64 = (1 << RANK_BITS) - 1;
+/// The ranks below this are common.
+const COMMON: u32 = 1 << 15;
+
+/// An open-addressed table of `left << 40 | right << 20 | merged`, all ranks below 2^20; 0 is empty (rank 0 is a
+/// byte, never merged into).
+struct Pairs {
+    slots: Vec<u64>,
+    shift: u32,
+}
+
+impl Pairs {
+    fn new(count: usize) -> Self {
+        let bits = (count * 2).next_power_of_two().trailing_zeros().max(1);
+        Self {
+            slots: vec![0; 1 << bits],
+            shift: 64 - bits,
+        }
+    }
+
+    fn insert(&mut self, pair: u64, hash: u64, merged: u32) {
+        let mask = self.slots.len() - 1;
+        let mut at = (hash >> self.shift) as usize;
+        while self.slots.get(at).is_some_and(|slot| *slot != 0) {
+            at = (at + 1) & mask;
+        }
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = pair << RANK_BITS | u64::from(merged);
+        }
+    }
+
+    #[inline(always)]
+    fn find(&self, pair: u64, hash: u64) -> u32 {
+        let mut at = (hash >> self.shift) as usize;
+        while let Some(slot) = self.slots.get(at) {
+            if slot >> RANK_BITS == pair && *slot != 0 {
+                return (slot & RANK_MASK) as u32;
+            }
+            if *slot == 0 {
+                break;
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        NO_RANK
+    }
+}
 
 impl Merges {
     fn new(vocabulary: &Vocabulary, byte_ranks: &[u32; 256]) -> Self {
-        let bits = (vocabulary.len() * 2).next_power_of_two().trailing_zeros().max(1);
+        let common = vocabulary.len().min(COMMON as usize);
         let mut merges = Self {
             bytes: vec![NO_RANK; 1 << 16],
-            slots: vec![0; 1 << bits],
-            shift: 64 - bits,
+            common: Pairs::new(common),
+            others: Pairs::new(vocabulary.len() - common),
             filter: vec![0; 1 << (FILTER_BITS - 6)],
         };
-        let mask = merges.slots.len() - 1;
         for (left, right, merged) in vocabulary.merges() {
             let pair = u64::from(left) << RANK_BITS | u64::from(right);
             let hash = pair_hash(pair);
             if let Some(word) = merges.filter.get_mut(filter_word(hash)) {
                 *word |= filter_bit(hash);
             }
-            let mut at = (hash >> merges.shift) as usize;
-            while merges.slots.get(at).is_some_and(|slot| *slot != 0) {
-                at = (at + 1) & mask;
-            }
-            if let Some(slot) = merges.slots.get_mut(at) {
-                *slot = pair << RANK_BITS | u64::from(merged);
-            }
+            let pairs = if merged < COMMON {
+                &mut merges.common
+            } else {
+                &mut merges.others
+            };
+            pairs.insert(pair, hash, merged);
         }
         for left in 0..=255_u8 {
             for right in 0..=255_u8 {
@@ -245,7 +305,7 @@ impl Merges {
     }
 
     /// The rank of the token that `left` and `right` merge into, or [`NO_RANK`].
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rank(&self, left: u32, right: u32) -> u32 {
         let pair = u64::from(left) << RANK_BITS | u64::from(right);
         let hash = pair_hash(pair);
@@ -256,17 +316,10 @@ impl Merges {
         {
             return NO_RANK;
         }
-        let mut at = (hash >> self.shift) as usize;
-        while let Some(slot) = self.slots.get(at) {
-            if slot >> RANK_BITS == pair && *slot != 0 {
-                return (slot & RANK_MASK) as u32;
-            }
-            if *slot == 0 {
-                break;
-            }
-            at = (at + 1) & (self.slots.len() - 1);
+        match self.common.find(pair, hash) {
+            NO_RANK => self.others.find(pair, hash),
+            rank => rank,
         }
-        NO_RANK
     }
 
     /// The rank of the token that two bytes merge into, or [`NO_RANK`].

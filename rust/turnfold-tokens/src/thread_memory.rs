@@ -4,15 +4,16 @@ use std::cell::Cell;
 
 use crate::Encoding;
 use crate::merge::Scratch;
-use crate::tables::{Key, hash_bytes};
+use crate::scan::{Ends, ROOM};
+use crate::simd::{Isa, Line, VALUE_BITS};
+use crate::tables::{Key, mix, with_value};
 
 /// Slots of the tables of one vocabulary: of all short pieces, of merged short pieces (16 bytes a slot), and of long
 /// pieces. A thread keeps at most 3 MB for each of the two vocabularies it counts with.
-const RECENT_BITS: u32 = 15;
+const RECENT_BITS: u32 = 14;
 const MERGED_BITS: u32 = 16;
-const LONG_BITS: u32 = 13;
-/// The longest piece that is remembered, in bytes.
-const LONG_BYTES: usize = 128;
+const LONG_BITS: u32 = 14;
+const LONGER_BITS: u32 = 11;
 
 /// See the module.
 #[derive(Default)]
@@ -20,18 +21,43 @@ pub(crate) struct ThreadMemory {
     o200k: Seen,
     cl100k: Seen,
     pub(crate) scratch: Scratch,
+    pub(crate) batch: Batch,
 }
 
 impl ThreadMemory {
-    /// What was seen with the vocabulary of an encoding, and the scratch memory.
+    /// What was seen with the vocabulary of an encoding, the scratch memory and that of a batch.
     #[inline]
-    pub(crate) fn seen(&mut self, encoding: Encoding) -> (&mut Seen, &mut Scratch) {
+    pub(crate) fn seen(&mut self, encoding: Encoding) -> (&mut Seen, &mut Scratch, &mut Batch) {
         let seen = match encoding {
             Encoding::O200kBase | Encoding::O200kHarmony => &mut self.o200k,
             Encoding::Cl100kBase => &mut self.cl100k,
         };
-        (seen, &mut self.scratch)
+        (seen, &mut self.scratch, &mut self.batch)
     }
+}
+
+/// The pieces that are counted at a time.
+pub(crate) struct Batch {
+    pub(crate) ends: Ends,
+    /// Those that the thread does not remember, at the front.
+    pub(crate) unseen: [Unseen; ROOM],
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self {
+            ends: Ends::default(),
+            unseen: [Unseen::default(); ROOM],
+        }
+    }
+}
+
+/// A short piece that waits to be looked up: its key, the hash of that and its end in the text.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Unseen {
+    pub(crate) key: Key,
+    pub(crate) hash: u64,
+    pub(crate) end: usize,
 }
 
 /// The pieces a thread has counted with one vocabulary: in each table one slot for each hash, last come stays. It
@@ -39,82 +65,120 @@ impl ThreadMemory {
 #[derive(Default)]
 pub(crate) struct Seen {
     /// All short pieces: what is common stays dense in the cache of the processor.
-    recent: Vec<Key>,
+    recent: Vec<Line>,
     /// The short pieces that had to be merged.
     merged: Vec<Key>,
-    /// The bytes of longer pieces with their counts.
-    long: Vec<(Vec<u8>, usize)>,
+    /// The longer pieces, by length.
+    long: LongPieces<3>,
+    longer: LongPieces<7>,
 }
 
 impl Seen {
     /// The remembered count of a short piece, 0 if there is none.
-    #[inline]
-    pub(crate) fn recent(&self, key: Key, hash: u64) -> usize {
-        let slot = self
-            .recent
+    #[inline(always)]
+    pub(crate) fn recent<I: Isa>(&self, key: Key, hash: u64) -> usize {
+        self.recent
             .get((hash >> (64 - RECENT_BITS)) as usize)
-            .copied()
-            .unwrap_or(0);
-        if (slot ^ key) << 4 == 0 {
-            (slot >> 124) as usize
-        } else {
-            0
-        }
+            .map_or(0, |line| I::find(line, key))
     }
 
-    /// The remembered count of a short piece that is no token, or that of `merge`, remembered.
-    #[inline]
-    pub(crate) fn merged(&mut self, key: Key, hash: u64, merge: impl FnOnce() -> usize) -> usize {
+    /// The remembered count of a short piece that is no token, 0 if there is none.
+    #[inline(always)]
+    pub(crate) fn merged(&self, key: Key, hash: u64) -> usize {
+        let slot = self.merged.get((hash >> (64 - MERGED_BITS)) as usize);
+        let slot = slot.copied().unwrap_or(0);
+        usize::from((slot ^ key) << VALUE_BITS == 0).wrapping_neg() & (slot >> (128 - VALUE_BITS)) as usize
+    }
+
+    /// Remembers the count of a short piece that is no token.
+    #[inline(always)]
+    pub(crate) fn remember_merged(&mut self, key: Key, hash: u64, count: usize) {
         if self.merged.is_empty() {
-            self.merged.resize(1 << MERGED_BITS, 0);
+            self.merged = vec![0; 1 << MERGED_BITS];
         }
-        let Some(slot) = self.merged.get_mut((hash >> (64 - MERGED_BITS)) as usize) else {
-            return merge();
-        };
-        if (*slot ^ key) << 4 == 0 {
-            return (*slot >> 124) as usize;
+        if let Some(slot) = self.merged.get_mut((hash >> (64 - MERGED_BITS)) as usize) {
+            *slot = with_value(key, count);
         }
-        let count = merge();
-        *slot = with_count(key, count);
-        count
     }
 
     /// Remembers the count of a short piece.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn remember(&mut self, key: Key, hash: u64, count: usize) {
         if self.recent.is_empty() {
-            self.recent.resize(1 << RECENT_BITS, 0);
+            self.recent = vec![Line::default(); 1 << RECENT_BITS];
         }
-        if let Some(slot) = self.recent.get_mut((hash >> (64 - RECENT_BITS)) as usize) {
-            *slot = with_count(key, count);
+        if let Some(Line(line)) = self.recent.get_mut((hash >> (64 - RECENT_BITS)) as usize) {
+            // A piece that waits twice in one batch comes twice.
+            if line.iter().any(|slot| (slot ^ key) << VALUE_BITS == 0) {
+                return;
+            }
+            // The oldest of the line goes.
+            *line = [with_value(key, count), line[0], line[1], line[2]];
         }
     }
 
-    /// The remembered count of a long piece, or that of `count`, remembered if the piece is not too long.
-    #[inline]
+    /// The remembered count of a long piece, or that of `count`, remembered if the piece
+    /// is not too long.
+    #[inline(always)]
     pub(crate) fn long(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
-        if piece.len() > LONG_BYTES {
-            return count();
+        if piece.len() <= LongPieces::<3>::LONGEST {
+            self.long.count(piece, LONG_BITS, count)
+        } else if piece.len() <= LongPieces::<7>::LONGEST {
+            self.longer.count(piece, LONGER_BITS, count)
+        } else {
+            count()
         }
-        if self.long.is_empty() {
-            self.long.resize(1 << LONG_BITS, (Vec::new(), 0));
-        }
-        let Some(slot) = self.long.get_mut((hash_bytes(piece) >> (64 - LONG_BITS)) as usize) else {
-            return count();
-        };
-        if slot.0 != piece {
-            slot.1 = count();
-            slot.0.clear();
-            slot.0.extend_from_slice(piece);
-        }
-        slot.1
     }
 }
 
-/// A piece of at most 15 bytes is at most 15 tokens, which four bits hold.
-#[inline]
-fn with_count(key: Key, count: usize) -> Key {
-    key | (count as u128) << 124
+/// Counts of pieces of 16 to 16 `N` bytes, one slot for each hash. A slot holds the piece as `N` chunks of 16 bytes,
+/// which overlap at its end as its length asks.
+#[derive(Default)]
+struct LongPieces<const N: usize> {
+    slots: Vec<LongPiece<N>>,
+}
+
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct LongPiece<const N: usize> {
+    chunks: [u128; N],
+    length: u32,
+    count: u32,
+}
+
+impl<const N: usize> LongPieces<N> {
+    const LONGEST: usize = 16 * N;
+
+    #[inline(always)]
+    fn count(&mut self, piece: &[u8], bits: u32, count: impl FnOnce() -> usize) -> usize {
+        let mut chunks = [0; N];
+        let mut hash = piece.len() as u64;
+        for (chunk, i) in chunks.iter_mut().zip(0..) {
+            let at = (16 * i).min(piece.len() - 16);
+            let bytes = piece.get(at..).and_then(|rest| rest.first_chunk::<16>());
+            *chunk = bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes));
+            hash = mix(hash, *chunk);
+        }
+        if self.slots.is_empty() {
+            let empty = LongPiece {
+                chunks: [0; N],
+                length: 0,
+                count: 0,
+            };
+            self.slots = vec![empty; 1 << bits];
+        }
+        let Some(slot) = self.slots.get_mut((hash >> (64 - bits)) as usize) else {
+            return count();
+        };
+        if slot.chunks != chunks || slot.length as usize != piece.len() {
+            *slot = LongPiece {
+                chunks,
+                length: piece.len() as u32,
+                count: count() as u32,
+            };
+        }
+        slot.count as usize
+    }
 }
 
 thread_local! {

@@ -4,10 +4,11 @@ use std::fmt;
 
 use crate::Encoding;
 use crate::merge::Scratch;
-use crate::scan::{Pattern, Pieces};
+use crate::scan::{Pattern, Pieces, ROOM};
+use crate::simd::{Baseline, Isa, Level, Work, dispatch};
 use crate::special;
-use crate::tables::{KEY_BYTES, Key, Tables, hash, key_at, length_of};
-use crate::thread_memory::{self, Seen, ThreadMemory};
+use crate::tables::{KEY_BYTES, Tables, hash, key_at, length_of};
+use crate::thread_memory::{self, Batch, Seen, ThreadMemory, Unseen};
 use crate::vocabulary::LONGEST_TOKEN;
 
 /// An id that [`Tokenizer::decode`] does not know.
@@ -135,94 +136,198 @@ impl Tokenizer {
     }
 
     fn count_pieces(&self, text: &[u8], limit: usize) -> Option<usize> {
+        self.count_pieces_at(Level::detect(), text, limit)
+    }
+
+    fn count_pieces_at(&self, level: Level, text: &[u8], limit: usize) -> Option<usize> {
         thread_memory::with(|memory| {
-            let mut count = 0;
-            let mut start = 0;
-            let mut unseen = [Unseen::default(); BATCH];
-            let mut waiting = 0;
-            for end in self.piece_ends(text, start) {
-                let (seen, scratch) = memory.seen(self.encoding);
-                if end - start > KEY_BYTES {
-                    count += self.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
-                } else {
-                    let key = key_at(text, start, end);
-                    let hash = hash(key);
-                    let known = seen.recent(key, hash);
-                    count += known;
-                    // Written always, kept only if unseen: whether a piece was seen is no branch to guess at.
-                    unseen[waiting % BATCH] = Unseen { key, hash, end };
-                    waiting += usize::from(known == 0);
-                    if waiting == BATCH {
-                        count += self.count_unseen(&unseen, text, seen, scratch);
-                        waiting = 0;
-                    }
-                }
-                if count > limit {
-                    return None;
-                }
-                start = end;
-            }
-            let (seen, scratch) = memory.seen(self.encoding);
-            count += self.count_unseen(unseen.get(..waiting).unwrap_or_default(), text, seen, scratch);
-            (count <= limit).then_some(count)
+            let work = CountPieces {
+                tokenizer: self,
+                text,
+                limit,
+                memory,
+            };
+            dispatch(level, work)
         })
     }
 
-    /// How many tokens the pieces are together.
-    #[inline(never)]
-    fn count_unseen(&self, unseen: &[Unseen], text: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
-        let touched = unseen
-            .iter()
-            .fold(0, |touched, piece| touched ^ self.tables.short.touch(piece.hash));
-        std::hint::black_box(touched);
-        unseen
-            .iter()
-            .map(|piece| self.count_short(piece, text, seen, scratch))
-            .sum()
+    /// How many tokens the pieces are together. Leaves nothing of use in `unseen`.
+    #[inline(always)]
+    fn count_unseen<I: Isa>(
+        &self,
+        unseen: &mut [Unseen],
+        text: &[u8],
+        seen: &mut Seen,
+        scratch: &mut Scratch,
+    ) -> usize {
+        // Looked up all at once, the places are fetched side by side.
+        for piece in &*unseen {
+            self.tables.short.prefetch(piece.hash);
+        }
+        let mut count = 0;
+        let mut others = 0;
+        for i in 0..unseen.len() {
+            let piece = unseen[i];
+            if self.tables.short.contains::<I>(piece.key, piece.hash) {
+                seen.remember(piece.key, piece.hash, 1);
+                count += 1;
+            } else {
+                unseen[others] = piece;
+                others += 1;
+            }
+        }
+        for piece in unseen.get(..others).unwrap_or_default() {
+            count += self.count_other::<I>(piece, text, seen, scratch);
+        }
+        count
     }
 
-    fn count_short(&self, piece: &Unseen, text: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
+    /// How many tokens a short piece is that is none itself.
+    #[inline(always)]
+    fn count_other<I: Isa>(&self, piece: &Unseen, text: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
         let Unseen { key, hash, end } = *piece;
-        let count = if self.tables.short.contains(key, hash) {
-            1
-        } else {
-            let bytes = text.get(end - length_of(key)..end).unwrap_or_default();
-            seen.merged(key, hash, || self.tables.count_merged(bytes, scratch))
-        };
+        let bytes = text.get(end - length_of(key)..end).unwrap_or_default();
+        let mut count = seen.merged(key, hash);
+        if count == 0 {
+            count = self.tables.count_merged(bytes, scratch);
+            seen.remember_merged(key, hash, count);
+        }
         seen.remember(key, hash, count);
         count
     }
 
+    #[inline(always)]
     fn count_long(&self, piece: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
-        seen.long(piece, || match self.tables.rank(piece) {
+        seen.long(piece, || self.count_long_unseen(piece, scratch))
+    }
+
+    #[inline(never)]
+    fn count_long_unseen(&self, piece: &[u8], scratch: &mut Scratch) -> usize {
+        match self.tables.rank(piece) {
             Some(_) => 1,
-            None => self.tables.count_merged(piece, scratch),
-        })
+            None => dispatch(
+                Level::detect(),
+                CountMerged {
+                    tables: self.tables,
+                    piece,
+                    scratch,
+                },
+            ),
+        }
     }
 
     /// How many tokens the pre-token `text[start..end]` is.
     #[inline]
     pub(crate) fn count_piece(&self, text: &[u8], start: usize, end: usize, memory: &mut ThreadMemory) -> usize {
-        let (seen, scratch) = memory.seen(self.encoding);
+        let (seen, scratch, _) = memory.seen(self.encoding);
         if end - start > KEY_BYTES {
             return self.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
         }
         let key = key_at(text, start, end);
         let hash = hash(key);
-        match seen.recent(key, hash) {
-            0 => self.count_short(&Unseen { key, hash, end }, text, seen, scratch),
+        match seen.recent::<Baseline>(key, hash) {
+            0 => self.count_unseen::<Baseline>(&mut [Unseen { key, hash, end }], text, seen, scratch),
             count => count,
         }
     }
 }
 
-/// How many unseen pieces are looked up together.
-const BATCH: usize = 32;
+/// Counting a piece that is no token.
+struct CountMerged<'a> {
+    tables: &'a Tables,
+    piece: &'a [u8],
+    scratch: &'a mut Scratch,
+}
 
-/// A short piece that waits to be looked up: its key, the hash of that and its end in the text.
-#[derive(Clone, Copy, Default)]
-struct Unseen {
-    key: Key,
-    hash: u64,
-    end: usize,
+impl Work for CountMerged<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> usize {
+        self.tables.count_merged(self.piece, self.scratch)
+    }
+}
+
+/// Counting a text up to a limit.
+struct CountPieces<'a> {
+    tokenizer: &'a Tokenizer,
+    text: &'a [u8],
+    limit: usize,
+    memory: &'a mut ThreadMemory,
+}
+
+impl Work for CountPieces<'_> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> Option<usize> {
+        let Self {
+            tokenizer,
+            text,
+            limit,
+            memory,
+        } = self;
+        let (seen, scratch, Batch { ends, unseen }) = memory.seen(tokenizer.encoding);
+        let mut count = 0;
+        ends.restart(0);
+        loop {
+            ends.fill::<I>(tokenizer.pattern, text);
+            if ends.places().is_empty() {
+                return Some(count);
+            }
+            let mut start = ends.start;
+            let mut waiting = 0;
+            for end in ends.places() {
+                let end = *end;
+                if end - start > KEY_BYTES {
+                    count += tokenizer.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
+                } else {
+                    let key = key_at(text, start, end);
+                    let hash = hash(key);
+                    let known = seen.recent::<I>(key, hash);
+                    count += known;
+                    // Written always, kept only if unseen: whether a piece was seen is no branch to guess at.
+                    unseen[waiting % ROOM] = Unseen { key, hash, end };
+                    waiting += usize::from(known == 0);
+                }
+                start = end;
+            }
+            let unseen = unseen.get_mut(..waiting).unwrap_or_default();
+            count += tokenizer.count_unseen::<I>(unseen, text, seen, scratch);
+            if count > limit {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_level_counts_alike(
+            parts in proptest::collection::vec(prop_oneof![
+                "[a-zA-Z ]{1,40}", "[0-9a-f.,;/'\"\n\t ]{1,20}", "\\PC{1,12}", "[А-я ]{1,30}", "[一-龥。]{1,50}", "[ก-๎]{1,9}",
+                "[a-z]{1,9}'(s|t|re|VE|ſ)", "(ab|的|😀){1,80}",
+            ], 0..24),
+            limit in 0..400_usize,
+        ) {
+            let text = parts.concat();
+            for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
+                let tokenizer = encoding.tokenizer();
+                let tokens = tokenizer.encode(&text).len();
+                for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+                    // A thread of its own has seen nothing; the second count finds what the first left.
+                    let counts = std::thread::scope(|scope| {
+                        let count = || [usize::MAX, limit].map(|limit| tokenizer.count_pieces_at(level, text.as_bytes(), limit));
+                        scope.spawn(move || [count(), count()]).join().unwrap()
+                    });
+                    prop_assert_eq!(counts, [[Some(tokens), (tokens <= limit).then_some(tokens)]; 2], "{:?}", level);
+                }
+            }
+        }
+    }
 }

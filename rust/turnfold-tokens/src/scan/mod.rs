@@ -1,10 +1,11 @@
 //! Cutting text into pre-tokens, as the published patterns do, without a regex engine.
 
-mod ascii;
+pub(crate) mod block;
 pub(crate) mod cl100k;
 pub(crate) mod o200k;
 
 use crate::classes::{Class, class_at};
+use crate::simd::{BLOCK, Isa, Level, Work, dispatch};
 
 /// A published pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,48 +29,97 @@ impl Pattern {
     }
 }
 
+/// How many ends are asked for at once.
+const BATCH: usize = 256;
+/// How many come at most: one block brings more than were asked for.
+pub(crate) const ROOM: usize = BATCH + BLOCK;
+
+/// Ends of pre-tokens that follow one another.
+pub(crate) struct Ends {
+    /// Where the first of these pre-tokens starts.
+    pub(crate) start: usize,
+    places: [usize; ROOM],
+    count: usize,
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self {
+            start: 0,
+            places: [0; ROOM],
+            count: 0,
+        }
+    }
+}
+
+impl Ends {
+    /// Before the first pre-token from `start` on.
+    #[inline]
+    pub(crate) fn restart(&mut self, start: usize) {
+        self.start = start;
+        self.count = 0;
+    }
+
+    /// The ends, in order.
+    #[inline(always)]
+    pub(crate) fn places(&self) -> &[usize] {
+        self.places.get(..self.count).unwrap_or_default()
+    }
+
+    /// Goes on to the next pre-tokens of `text`: at least one unless the text is at its end.
+    #[inline(always)]
+    pub(crate) fn fill<I: Isa>(&mut self, pattern: Pattern, text: &[u8]) {
+        self.start = self.places().last().copied().unwrap_or(self.start);
+        self.count = 0;
+        let mut at = self.start;
+        while at < text.len() && self.count < BATCH {
+            let rest = text.get(at..).unwrap_or_default();
+            let mut copy = [0; BLOCK];
+            let (block, length) = if let Some(block) = rest.first_chunk() {
+                (block, BLOCK)
+            } else {
+                copy[..rest.len()].copy_from_slice(rest);
+                (&copy, rest.len())
+            };
+            let cut = block::cut::<I>(pattern, text, at, block, length);
+            let ends = cut.starts & !1;
+            if let Some(room) = self.places.get_mut(self.count..).and_then(<[usize]>::first_chunk_mut) {
+                self.count += I::places(ends, at, room);
+            }
+            at += 63 - cut.starts.leading_zeros() as usize;
+            if cut.ends {
+                at = text.len();
+            } else if ends == 0 {
+                at = pattern.piece_end(text, at);
+            } else {
+                continue;
+            }
+            if let Some(slot) = self.places.get_mut(self.count) {
+                *slot = at;
+                self.count += 1;
+            }
+        }
+    }
+}
+
 /// The pre-tokens of a text from a pre-token edge on, as their ends.
 pub(crate) struct Pieces<'t> {
     pattern: Pattern,
     text: &'t [u8],
-    /// The last end given.
-    at: usize,
-    /// Where the block started whose further ends are `ends`.
-    block: usize,
-    ends: u64,
+    ends: Ends,
+    given: usize,
 }
 
 impl<'t> Pieces<'t> {
     #[inline]
     pub(crate) fn new(pattern: Pattern, text: &'t [u8], start: usize) -> Self {
+        let mut ends = Ends::default();
+        ends.restart(start);
         Self {
             pattern,
             text,
-            at: start,
-            block: 0,
-            ends: 0,
-        }
-    }
-
-    /// Cuts the block at `self.at`; leaves `self.ends` empty if no pre-token ends in it for sure.
-    #[inline]
-    fn cut_block(&mut self) {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        // Two bytes tell most text that is not for blocks.
-        if let [first, second, ..] = rest
-            && (first | second) < 0x80
-        {
-            let mut copy = [0; ascii::BLOCK];
-            let (block, length) = if let Some(block) = rest.first_chunk() {
-                (block, ascii::BLOCK)
-            } else {
-                for (to, from) in copy.iter_mut().zip(rest) {
-                    *to = *from;
-                }
-                (&copy, rest.len())
-            };
-            self.block = self.at;
-            self.ends = ascii::starts(self.pattern, block, length) & !1;
+            ends,
+            given: 0,
         }
     }
 }
@@ -79,19 +129,34 @@ impl Iterator for Pieces<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        if self.ends == 0 {
-            if self.at >= self.text.len() {
-                return None;
-            }
-            self.cut_block();
-            if self.ends == 0 {
-                self.at = self.pattern.piece_end(self.text, self.at);
-                return Some(self.at);
-            }
+        if self.given == self.ends.count {
+            self.given = 0;
+            dispatch(
+                Level::detect(),
+                Fill {
+                    pattern: self.pattern,
+                    text: self.text,
+                    ends: &mut self.ends,
+                },
+            );
         }
-        self.at = self.block + self.ends.trailing_zeros() as usize;
-        self.ends &= self.ends - 1;
-        Some(self.at)
+        let end = *self.ends.places().get(self.given)?;
+        self.given += 1;
+        Some(end)
+    }
+}
+
+struct Fill<'a> {
+    pattern: Pattern,
+    text: &'a [u8],
+    ends: &'a mut Ends,
+}
+
+impl Work for Fill<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        self.ends.fill::<I>(self.pattern, self.text);
     }
 }
 
@@ -209,30 +274,61 @@ mod tests {
         }
     }
 
+    fn ends_at(level: Level, pattern: Pattern, text: &[u8]) -> Vec<usize> {
+        let mut ends = Ends::default();
+        let mut all = Vec::new();
+        loop {
+            let ends = &mut ends;
+            dispatch(level, Fill { pattern, text, ends });
+            if ends.places().is_empty() {
+                return all;
+            }
+            all.extend_from_slice(ends.places());
+        }
+    }
+
     #[test]
     fn blocks_cut_as_characters_do() {
-        // Every string of up to five of these, behind a start that puts its edges near the end of a block.
-        const KINDS: [&str; 11] = ["a", "B", "7", " ", "\n", "\r", "\t", ".", "/", "'", "é"];
+        // Every string of up to four of these, behind a start that puts its edges near the end of a block.
+        const KINDS: [&str; 20] = [
+            "a", "B", "7", " ", "\n", "\r", "\t", ".", "/", "'", "é", "Ж", "中", "\u{301}", "\u{A0}", "٣", "😀", "'s",
+            "'Re", "'\u{17F}",
+        ];
         let mut texts: Vec<String> = vec![String::new()];
         let mut last = 0;
-        for _ in 0..5 {
+        for _ in 0..4 {
             let next = texts.len();
             for i in last..next {
                 texts.extend(KINDS.map(|kind| format!("{}{kind}", texts[i])));
             }
             last = next;
         }
+        let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.is_there()).collect();
         for pattern in [Pattern::Cl100k, Pattern::O200k] {
             for (i, text) in texts.iter().enumerate() {
                 let text = format!("{text}{}{text}s", "ab ".repeat(i % 23));
-                let by_block: Vec<usize> = Pieces::new(pattern, text.as_bytes(), 0).collect();
                 let mut by_character = Vec::new();
                 while by_character.last().copied().unwrap_or(0) < text.len() {
                     let start = by_character.last().copied().unwrap_or(0);
                     by_character.push(pattern.piece_end(text.as_bytes(), start));
                 }
-                assert_eq!(by_block, by_character, "{pattern:?} {text:?}");
+                for level in &levels {
+                    let by_block = ends_at(*level, pattern, text.as_bytes());
+                    assert_eq!(by_block, by_character, "{level:?} {pattern:?} {text:?}");
+                }
             }
+        }
+    }
+
+    #[test]
+    fn many_pieces_and_long_ones_come_in_order() {
+        let text = format!("{} {}", "a1 ".repeat(999), "中".repeat(999));
+        for pattern in [Pattern::Cl100k, Pattern::O200k] {
+            let given: Vec<usize> = Pieces::new(pattern, text.as_bytes(), 0).collect();
+            assert_eq!(given, ends_at(Level::Scalar, pattern, text.as_bytes()));
+            assert_eq!(given.last(), Some(&text.len()));
+            assert_eq!(Pieces::new(pattern, text.as_bytes(), 3).next(), Some(4));
+            assert_eq!(Pieces::new(pattern, text.as_bytes(), text.len()).next(), None);
         }
     }
 }

@@ -1,0 +1,548 @@
+//! What differs between processors: classifying 64 bytes, squeezing bit masks, listing set bits.
+//!
+//! The one module of the crate with unsafe code. Two things need it, and nothing else here does: calling a function
+//! that is compiled for more instructions than the crate (allowed only where [`Level::detect`] found them, or a test
+//! asked for a level that it found), and the intrinsics inside. Everything above is written once, generic over
+//! [`Isa`], and compiled for each level by [`dispatch`].
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::tables::Key;
+
+use wide::{CmpEq, CmpGt, i8x16};
+
+/// How many bytes are classified at once.
+pub(crate) const BLOCK: usize = 64;
+
+/// Which bytes of a block are of which kind, bit `i` for byte `i`. What is in no mask is another sign.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kinds {
+    /// Letters.
+    pub(crate) letter: u64,
+    /// Small letters.
+    pub(crate) lower: u64,
+    /// Numbers.
+    pub(crate) digit: u64,
+    /// White space.
+    pub(crate) blank: u64,
+    /// The space.
+    pub(crate) space: u64,
+    /// Line feed and carriage return.
+    pub(crate) newline: u64,
+    /// The apostrophe.
+    pub(crate) quote: u64,
+    /// The slash.
+    pub(crate) slash: u64,
+    /// Bytes that are not ASCII.
+    pub(crate) high: u64,
+    /// Bytes inside a character: all but its first.
+    pub(crate) inner: u64,
+}
+
+/// How many upper bits of a slot are its value.
+pub(crate) const VALUE_BITS: u32 = 4;
+
+/// Four slots in one line of the cache: each a key with a value in the upper four bits, or 0. No key is in two.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct Line(pub(crate) [Key; 4]);
+
+/// Instructions that a piece of code is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Level {
+    /// Byte by byte from a table; what every machine can do, and the judge of the others.
+    Scalar = 1,
+    /// 128 bits, in what every processor of the target has: SSE2, NEON, or plain code.
+    Baseline = 2,
+    /// AVX2 and BMI.
+    Avx2 = 3,
+    /// AVX-512 with VBMI2, as from Ice Lake and Zen 4 on.
+    Avx512 = 4,
+}
+
+impl Level {
+    pub(crate) const ALL: [Self; 4] = [Self::Scalar, Self::Baseline, Self::Avx2, Self::Avx512];
+
+    /// Whether this machine has the instructions.
+    pub(crate) fn is_there(self) -> bool {
+        match self {
+            Self::Scalar | Self::Baseline => true,
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => {
+                Self::Avx2.is_there()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512vbmi")
+                    && is_x86_feature_detected!("avx512vbmi2")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            Self::Avx2 | Self::Avx512 => false,
+        }
+    }
+
+    /// The best that this machine has. Cost: a load, after the first time.
+    #[inline]
+    pub(crate) fn detect() -> Self {
+        static FOUND: AtomicU8 = AtomicU8::new(0);
+        match FOUND.load(Ordering::Relaxed) {
+            1 => Self::Scalar,
+            2 => Self::Baseline,
+            3 => Self::Avx2,
+            4 => Self::Avx512,
+            _ => {
+                let best = Self::ALL.into_iter().rfind(|level| level.is_there());
+                let best = best.unwrap_or(Self::Scalar);
+                FOUND.store(best as u8, Ordering::Relaxed);
+                best
+            }
+        }
+    }
+}
+
+/// Code that is compiled for each level.
+pub(crate) trait Work {
+    type Output;
+    /// To be marked `#[inline(always)]`, with all it calls in its inner loop: what is not inlined is compiled for
+    /// the baseline.
+    fn run<I: Isa>(self) -> Self::Output;
+}
+
+/// Runs `work` as compiled for `level`, or for the baseline where the machine lacks that.
+#[inline]
+pub(crate) fn dispatch<W: Work>(level: Level, work: W) -> W::Output {
+    match level {
+        Level::Scalar => work.run::<Scalar>(),
+        // SAFETY: a level above the baseline is used only where `is_there` found its instructions: `detect` gives no
+        // other, and tests ask first.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { x86::avx2(work) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { x86::avx512(work) },
+        _ => work.run::<Baseline>(),
+    }
+}
+
+/// The instructions of a level.
+pub(crate) trait Isa {
+    /// The kinds of the ASCII bytes of a block.
+    fn kinds(block: &[u8; BLOCK]) -> Kinds;
+
+    /// The bits of `bits` that `kept` has, moved together at the low end.
+    #[inline(always)]
+    fn squeeze(bits: u64, kept: u64) -> u64 {
+        let (mut bits, mut kept) = (bits & kept, kept);
+        let mut done = 0;
+        let mut place = 0;
+        // Run by run: a run of characters of one byte, then each character of several.
+        while kept != 0 {
+            let skipped = kept.trailing_zeros();
+            (bits, kept) = (bits >> skipped, kept >> skipped);
+            let run = (!kept).trailing_zeros();
+            if run == 64 {
+                return bits;
+            }
+            done |= (bits & ((1 << run) - 1)) << place;
+            place += run;
+            (bits, kept) = (bits >> run, kept >> run);
+        }
+        done
+    }
+
+    /// The reverse of `squeeze`: the low bits of `bits`, put where `kept` has bits.
+    #[inline(always)]
+    fn spread(mut bits: u64, kept: u64) -> u64 {
+        let mut left = kept;
+        let mut done = 0;
+        while left != 0 {
+            let lowest = left & left.wrapping_neg();
+            done |= lowest & (bits & 1).wrapping_neg();
+            bits >>= 1;
+            left ^= lowest;
+        }
+        done
+    }
+
+    /// The value of the slot of a line that holds `key` (see [`Line`]); 0 if none does.
+    #[inline(always)]
+    fn find(line: &Line, key: Key) -> usize {
+        line.0
+            .iter()
+            .map(|slot| {
+                usize::from((slot ^ key) << VALUE_BITS == 0).wrapping_neg() & (slot >> (128 - VALUE_BITS)) as usize
+            })
+            .fold(0, |found, value| found | value)
+    }
+
+    /// Writes `base` plus the place of each bit set to the front of `out`, in order; gives back how many.
+    #[inline(always)]
+    fn places(mut bits: u64, base: usize, out: &mut [usize; BLOCK]) -> usize {
+        let count = bits.count_ones() as usize;
+        let mut at = 0;
+        // Eight at a time, more than there are: how many is the one branch to guess at.
+        while at < count {
+            for offset in 0..8 {
+                out[(at + offset) % BLOCK] = base + (bits.trailing_zeros() & 63) as usize;
+                bits &= bits.wrapping_sub(1);
+            }
+            at += 8;
+        }
+        count
+    }
+}
+
+/// See [`Level::Scalar`].
+pub(crate) struct Scalar;
+
+impl Isa for Scalar {
+    fn kinds(block: &[u8; BLOCK]) -> Kinds {
+        let mut kinds = Kinds::default();
+        for (byte, place) in block.iter().zip(0..) {
+            let bit = |set: bool| u64::from(set) << place;
+            kinds.letter |= bit(byte.is_ascii_alphabetic());
+            kinds.lower |= bit(byte.is_ascii_lowercase());
+            kinds.digit |= bit(byte.is_ascii_digit());
+            kinds.blank |= bit(matches!(byte, b' ' | b'\t'..=b'\r'));
+            kinds.space |= bit(*byte == b' ');
+            kinds.newline |= bit(matches!(byte, b'\n' | b'\r'));
+            kinds.quote |= bit(*byte == b'\'');
+            kinds.slash |= bit(*byte == b'/');
+            kinds.high |= bit(!byte.is_ascii());
+            kinds.inner |= bit(byte & 0xC0 == 0x80);
+        }
+        kinds
+    }
+}
+
+/// See [`Level::Baseline`].
+pub(crate) struct Baseline;
+
+impl Isa for Baseline {
+    #[inline(always)]
+    fn kinds(block: &[u8; BLOCK]) -> Kinds {
+        let equal = |bytes: i8x16, byte: u8| bytes.cmp_eq(i8x16::splat(byte.cast_signed()));
+        // Bytes that are not ASCII compare as negative.
+        let between = |bytes: i8x16, first: u8, last: u8| {
+            bytes.cmp_gt(i8x16::splat((first - 1).cast_signed())) & i8x16::splat((last + 1).cast_signed()).cmp_gt(bytes)
+        };
+        let mut kinds = Kinds::default();
+        let (quarters, _) = block.as_chunks::<16>();
+        for (quarter, shift) in quarters.iter().zip([0, 16, 32, 48]) {
+            let mask = |bytes: i8x16| u64::from(bytes.move_mask().cast_unsigned()) << shift;
+            let bytes = i8x16::new(quarter.map(u8::cast_signed));
+            let space = equal(bytes, b' ');
+            kinds.letter |= mask(between(bytes | i8x16::splat(0x20), b'a', b'z'));
+            kinds.lower |= mask(between(bytes, b'a', b'z'));
+            kinds.digit |= mask(between(bytes, b'0', b'9'));
+            kinds.blank |= mask(space | between(bytes, b'\t', b'\r'));
+            kinds.space |= mask(space);
+            kinds.newline |= mask(equal(bytes, b'\n') | equal(bytes, b'\r'));
+            kinds.quote |= mask(equal(bytes, b'\''));
+            kinds.slash |= mask(equal(bytes, b'/'));
+            kinds.high |= mask(bytes);
+            kinds.inner |= mask(i8x16::splat(-64).cmp_gt(bytes));
+        }
+        kinds
+    }
+}
+
+/// Asks the processor to fetch what `value` stands in.
+#[inline(always)]
+pub(crate) fn prefetch<T>(value: &T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address does nothing but load the cache; this one is valid besides.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = value;
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::{
+        __m128i, __m256i, __m512i, _mm_bsrli_si128, _mm_set_epi64x, _mm256_add_epi8, _mm256_and_si256,
+        _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256,
+        _mm256_set1_epi8, _mm512_add_epi64, _mm512_broadcast_i64x2, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask,
+        _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32,
+        _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
+        _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8, _mm512_test_epi64_mask, _mm512_xor_si512, _pdep_u64,
+        _pext_u64,
+    };
+
+    use super::{BLOCK, Isa, Kinds, Line, VALUE_BITS, Work};
+    use crate::tables::Key;
+
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn avx2<W: Work>(work: W) -> W::Output {
+        work.run::<Avx2>()
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    pub(super) fn avx512<W: Work>(work: W) -> W::Output {
+        work.run::<Avx512>()
+    }
+
+    /// Runs only inside [`avx2`].
+    pub(crate) struct Avx2;
+
+    impl Isa for Avx2 {
+        #[inline(always)]
+        fn kinds(block: &[u8; BLOCK]) -> Kinds {
+            // SAFETY: only `avx2` uses this type, so the instructions are there; both loads are inside the block.
+            unsafe {
+                let low = half(_mm256_loadu_si256(block.as_ptr().cast()));
+                let high = half(_mm256_loadu_si256(block.as_ptr().add(32).cast()));
+                let join = |of: fn(&Kinds) -> u64| of(&low) | of(&high) << 32;
+                Kinds {
+                    letter: join(|k| k.letter),
+                    lower: join(|k| k.lower),
+                    digit: join(|k| k.digit),
+                    blank: join(|k| k.blank),
+                    space: join(|k| k.space),
+                    newline: join(|k| k.newline),
+                    quote: join(|k| k.quote),
+                    slash: join(|k| k.slash),
+                    high: join(|k| k.high),
+                    inner: join(|k| k.inner),
+                }
+            }
+        }
+
+        #[inline(always)]
+        fn squeeze(bits: u64, kept: u64) -> u64 {
+            // SAFETY: as above.
+            unsafe { _pext_u64(bits, kept) }
+        }
+
+        #[inline(always)]
+        fn spread(bits: u64, kept: u64) -> u64 {
+            // SAFETY: as above.
+            unsafe { _pdep_u64(bits, kept) }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn half(bytes: __m256i) -> Kinds {
+        let mask = |bytes: __m256i| u64::from(_mm256_movemask_epi8(bytes).cast_unsigned());
+        let equal = |byte: u8| _mm256_cmpeq_epi8(bytes, _mm256_set1_epi8(byte.cast_signed()));
+        // Moves `first` to the least signed number, so that one comparison tells the range.
+        let between = |bytes: __m256i, first: u8, last: u8| {
+            let moved = _mm256_add_epi8(bytes, _mm256_set1_epi8(0x80_u8.wrapping_sub(first).cast_signed()));
+            _mm256_cmpgt_epi8(
+                _mm256_set1_epi8((0x80_u8.wrapping_add(last - first + 1)).cast_signed()),
+                moved,
+            )
+        };
+        let space = equal(b' ');
+        let newline = _mm256_or_si256(equal(b'\n'), equal(b'\r'));
+        let folded = _mm256_or_si256(bytes, _mm256_set1_epi8(0x20));
+        let upper_or_lower = between(folded, b'a', b'z');
+        Kinds {
+            letter: mask(upper_or_lower),
+            lower: mask(_mm256_and_si256(upper_or_lower, _mm256_cmpeq_epi8(folded, bytes))),
+            digit: mask(between(bytes, b'0', b'9')),
+            blank: mask(_mm256_or_si256(space, between(bytes, b'\t', b'\r'))),
+            space: mask(space),
+            newline: mask(newline),
+            quote: mask(equal(b'\'')),
+            slash: mask(equal(b'/')),
+            high: mask(bytes),
+            inner: mask(_mm256_cmpgt_epi8(_mm256_set1_epi8(-64), bytes)),
+        }
+    }
+
+    /// Runs only inside [`avx512`].
+    pub(crate) struct Avx512;
+
+    impl Isa for Avx512 {
+        #[inline(always)]
+        fn kinds(block: &[u8; BLOCK]) -> Kinds {
+            // SAFETY: only `avx512` uses this type, so the instructions are there; the load is the block.
+            unsafe { whole(_mm512_loadu_si512(block.as_ptr().cast())) }
+        }
+
+        #[inline(always)]
+        fn squeeze(bits: u64, kept: u64) -> u64 {
+            // SAFETY: as above.
+            unsafe { _pext_u64(bits, kept) }
+        }
+
+        #[inline(always)]
+        fn spread(bits: u64, kept: u64) -> u64 {
+            // SAFETY: as above.
+            unsafe { _pdep_u64(bits, kept) }
+        }
+
+        #[inline(always)]
+        fn find(line: &Line, key: Key) -> usize {
+            // SAFETY: as above.
+            let ways = unsafe { matching(line, key) };
+            // Where none matches, some slot is read and nothing kept of it.
+            let slot = line.0[(ways.trailing_zeros() / 2) as usize % 4];
+            (slot >> (128 - VALUE_BITS)) as usize & usize::from(ways != 0).wrapping_neg()
+        }
+
+        #[inline(always)]
+        fn places(bits: u64, base: usize, out: &mut [usize; BLOCK]) -> usize {
+            // SAFETY: as above; `list` writes inside `out`.
+            unsafe { list(bits, base, out) }
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn whole(bytes: __m512i) -> Kinds {
+        let equal = |byte: u8| _mm512_cmpeq_epi8_mask(bytes, _mm512_set1_epi8(byte.cast_signed()));
+        let between = |bytes: __m512i, first: u8, last: u8| {
+            let moved = _mm512_sub_epi8(bytes, _mm512_set1_epi8(first.cast_signed()));
+            _mm512_cmplt_epu8_mask(moved, _mm512_set1_epi8((last - first + 1).cast_signed()))
+        };
+        let space = equal(b' ');
+        let folded = _mm512_or_si512(bytes, _mm512_set1_epi8(0x20));
+        Kinds {
+            letter: between(folded, b'a', b'z'),
+            lower: between(bytes, b'a', b'z'),
+            digit: between(bytes, b'0', b'9'),
+            blank: space | between(bytes, b'\t', b'\r'),
+            space,
+            newline: equal(b'\n') | equal(b'\r'),
+            quote: equal(b'\''),
+            slash: equal(b'/'),
+            high: _mm512_movepi8_mask(bytes),
+            inner: _mm512_cmplt_epi8_mask(bytes, _mm512_set1_epi8(-64)),
+        }
+    }
+
+    /// Which slots hold the key: bit 2 `i` for slot `i`.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn matching(line: &Line, key: Key) -> u32 {
+        let (low, high) = ((key as u64).cast_signed(), ((key >> 64) as u64).cast_signed());
+        // SAFETY: a line is 64 bytes.
+        let slots = unsafe { _mm512_loadu_si512(line.0.as_ptr().cast()) };
+        let key = _mm512_broadcast_i64x2(_mm_set_epi64x(high, low));
+        let compared = _mm512_broadcast_i64x2(_mm_set_epi64x((u64::MAX >> VALUE_BITS).cast_signed(), -1));
+        let other = u32::from(_mm512_test_epi64_mask(_mm512_xor_si512(slots, key), compared));
+        !(other | other >> 1) & 0b0101_0101
+    }
+
+    static PLACES: [u8; BLOCK] = {
+        let mut places = [0; BLOCK];
+        let mut place = 0;
+        while place < BLOCK {
+            places[place] = place as u8;
+            place += 1;
+        }
+        places
+    };
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn list(bits: u64, base: usize, out: &mut [usize; BLOCK]) -> usize {
+        let count = bits.count_ones() as usize;
+        // SAFETY: the load is `PLACES`; each store is one of the eight eighths of `out`, of eight numbers of 64 bits.
+        unsafe {
+            let all = _mm512_loadu_si512(PLACES.as_ptr().cast());
+            let packed = _mm512_maskz_compress_epi8(bits, all);
+            let base = _mm512_set1_epi64((base as u64).cast_signed());
+            let store = |eighth: usize, packed: __m128i, out: &mut [usize; BLOCK]| {
+                let wide = _mm512_add_epi64(_mm512_cvtepu8_epi64(packed), base);
+                _mm512_storeu_si512(out.as_mut_ptr().add(eighth * 8).cast(), wide);
+            };
+            let two = |quarter: usize, packed: __m128i, out: &mut [usize; BLOCK]| {
+                store(2 * quarter, packed, out);
+                store(2 * quarter + 1, _mm_bsrli_si128::<8>(packed), out);
+            };
+            two(0, _mm512_castsi512_si128(packed), out);
+            if count > 16 {
+                two(1, _mm512_extracti32x4_epi32::<1>(packed), out);
+                if count > 32 {
+                    two(2, _mm512_extracti32x4_epi32::<2>(packed), out);
+                    two(3, _mm512_extracti32x4_epi32::<3>(packed), out);
+                }
+            }
+        }
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::with_value;
+    use proptest::prelude::*;
+
+    struct Probe<'a> {
+        block: &'a [u8; BLOCK],
+        bits: u64,
+        kept: u64,
+        line: Line,
+        key: Key,
+    }
+
+    impl Work for Probe<'_> {
+        type Output = (Kinds, u64, u64, Vec<usize>, usize);
+        #[inline(always)]
+        fn run<I: Isa>(self) -> Self::Output {
+            let mut places = [0; BLOCK];
+            let count = I::places(self.bits, 1 << 20, &mut places);
+            (
+                I::kinds(self.block),
+                I::squeeze(self.bits, self.kept),
+                I::spread(self.bits, self.kept),
+                places[..count].to_vec(),
+                I::find(&self.line, self.key),
+            )
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_level_does_the_same(
+            bytes in proptest::collection::vec(prop_oneof![any::<u8>(), b' '..=b'~', b'\t'..=b'\r'], BLOCK),
+            bits: u64,
+            kept in prop_oneof![any::<u64>(), Just(u64::MAX), Just(0)],
+            keys in proptest::array::uniform4(1..u128::MAX >> 4),
+            values in proptest::array::uniform4(1..16_usize),
+            wanted in 0..6_usize,
+        ) {
+            let block: [u8; BLOCK] = bytes.try_into().unwrap();
+            let mut line = Line::default();
+            for (slot, (key, value)) in line.0.iter_mut().zip(keys.into_iter().zip(values)) {
+                *slot = with_value(key, value);
+            }
+            let key = keys.get(wanted).copied().unwrap_or(7);
+            if wanted == 5 {
+                line = Line::default();
+            }
+            let at = |level| dispatch(level, Probe { block: &block, bits, kept, line, key });
+            let scalar = at(Level::Scalar);
+            prop_assert_eq!(scalar.2.count_ones(), (bits & 1_u64.checked_shl(kept.count_ones()).map_or(u64::MAX, |b| b - 1)).count_ones());
+            prop_assert_eq!(scalar.4, if wanted < 4 { values[wanted] } else { 0 });
+            for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+                prop_assert_eq!(&at(level), &scalar, "{:?}", level);
+            }
+        }
+    }
+
+    #[test]
+    fn the_best_level_is_there() {
+        assert!(Level::detect().is_there());
+        assert_eq!(Level::detect(), Level::detect());
+    }
+}
