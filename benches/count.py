@@ -1,4 +1,4 @@
-"""Exact counting against tiktoken and the fastest exact packages, as ratios; every answer is checked before it is timed.
+"""Exact counting against tiktoken and the fastest exact packages, as ratios; every answer is checked.
 
     python benches/count.py [--encoding NAME] [--rounds N] [warm fresh long threads ready ...]
 
@@ -114,9 +114,9 @@ def fresh(encoding: str, rounds: int) -> None:
         times: dict[str, list[float]] = {name: [] for name in installed()}
         totals = {}
         for _ in range(rounds):
-            for name in times:
+            for name, taken in times.items():
                 seconds, total = json.loads(run(["--child", "fresh", name, kind, "--encoding", encoding]))
-                times[name].append(seconds)
+                taken.append(seconds)
                 totals[name] = total
         for name, total in totals.items():
             checked(name, [total], [totals["tiktoken"]])

@@ -6,7 +6,7 @@
 | code | the standard library of this Python, C headers of Python, JavaScript and shell where packages ship them |
 | json | the tau-bench recordings of a corpus folder; else the metadata of installed packages |
 | logs | /var/log/dpkg.log, the RECORD files of installed packages, access logs and hashes made here |
-| scripts | the handbook in Chinese, Japanese, Korean, Russian, Arabic, Greek, Vietnamese, Persian; else gettext catalogues |
+| scripts | the handbook in Chinese, Japanese, Korean, Russian, Arabic, Greek, Vietnamese, Persian; else gettext's |
 | transcripts | recordings of a corpus folder; left out without one |
 
 `TURNFOLD_BENCH_DOCS` names the folder that holds debian-handbook (default /usr/share/doc; an unpacked .deb will do),
