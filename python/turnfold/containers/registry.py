@@ -25,6 +25,7 @@ from turnfold.containers.hermes_session import HERMES_SESSION
 from turnfold.containers.http_cassette import HTTP_CASSETTE
 from turnfold.containers.http_exchanges import HTTP_EXCHANGES
 from turnfold.containers.inspect import INSPECT
+from turnfold.containers.inspect_eval import INSPECT_EVAL
 from turnfold.containers.intercode import INTERCODE
 from turnfold.containers.kimi import KIMI
 from turnfold.containers.kiro import KIRO
@@ -83,6 +84,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     HTTP_CASSETTE,
     HTTP_EXCHANGES,
     INSPECT,
+    INSPECT_EVAL,
     INTERCODE,
     KIMI,
     KIRO,
