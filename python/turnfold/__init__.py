@@ -16,7 +16,9 @@ from turnfold.model.policy import (
     AllOf,
     AnyOf,
     Cooldown,
+    DedupeResults,
     Drop,
+    MaskResults,
     MessagesOver,
     ModelWindow,
     OnRequest,
@@ -33,6 +35,15 @@ from turnfold.model.policy import (
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.repair import Repair, RepairOptions
 from turnfold.model.scan import ScanOptions
+from turnfold.model.selection import (
+    KeepShare,
+    KeepToolGroups,
+    PinIndex,
+    PinPredicate,
+    PinRole,
+    PinText,
+    Scope,
+)
 from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.model.state import PlanState, ReportedUsage
 from turnfold.model.summary import SummaryReply, SummaryRequest
@@ -55,6 +66,7 @@ __all__ = [
     "CompactionPlan",
     "CompactionResult",
     "Cooldown",
+    "DedupeResults",
     "Drop",
     "Fallback",
     "Finding",
@@ -62,16 +74,23 @@ __all__ = [
     "IntegrityReport",
     "KeepEnd",
     "KeepMessages",
+    "KeepShare",
     "KeepTokens",
+    "KeepToolGroups",
     "KeepTurns",
     "Log",
     "Marker",
+    "MaskResults",
     "Message",
     "MessagesOver",
     "ModelEncoding",
     "ModelWindow",
     "OnRequest",
     "PairCheck",
+    "PinIndex",
+    "PinPredicate",
+    "PinRole",
+    "PinText",
     "PlanState",
     "Policy",
     "PrefixReport",
@@ -82,6 +101,7 @@ __all__ = [
     "ReportedUsage",
     "Rules",
     "ScanOptions",
+    "Scope",
     "ShareOver",
     "Skip",
     "SplitPoint",

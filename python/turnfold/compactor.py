@@ -193,10 +193,11 @@ async def _ask(prepared: _Prepared, chain: Fallback, filling: _Filling, deadline
         def report(method: str, outcome: AttemptOutcome, detail: str) -> None:
             filling.attempts.append(Attempt(method, outcome, hole, detail))
 
-        try:
-            filling.replies[hole] = await chain.ask(request, report)
-        except NoSummaryError:
-            return
+        with anyio.move_on_after(prepared.opened[hole].hole.timeout_seconds):
+            try:
+                filling.replies[hole] = await chain.ask(request, report)
+            except NoSummaryError:
+                return
 
     with anyio.move_on_after(deadline_seconds):
         async with anyio.create_task_group() as group:

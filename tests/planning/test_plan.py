@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from turnfold import checks, presets
 from turnfold.errors import ArgumentError, PlanMismatchError, UnknownWindowError
-from turnfold.model.plan import CompactionPlan, KeepRange, Skip, SkipReason, SummaryHole, TruncateBlock
+from turnfold.model.plan import CompactionPlan, EditBlocks, KeepRange, Skip, SkipReason, SummaryHole
 from turnfold.model.policy import OnRequest, Policy, Step, Summarize, TokensOver, TruncateResults
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import Keep, KeepMessages, KeepTokens, KeepTurns
@@ -113,7 +113,7 @@ def test_a_plan_tiles_the_transcript_and_fits_its_target(body: Body, policy: Pol
         assert hole.start == transcript.leading
         assert hole.stop in checks.split_points(transcript)
     for tile in found.tiles:
-        if isinstance(tile, TruncateBlock):
+        if isinstance(tile, EditBlocks):
             assert tile.stop == tile.start + 1
             assert all(transcript.blocks(tile.start)[b].kind == "tool_result" for b in tile.blocks)
     assert msgspec.json.decode(msgspec.json.encode(found), type=CompactionPlan) == found
@@ -209,7 +209,7 @@ def test_a_huge_result_is_shortened_in_place_and_its_call_stays() -> None:
     ]
     transcript = chat(*messages)
     found = planned(transcript, presets.token_threshold(None, 2_000))
-    assert found.tiles == (KeepRange(0, 5), TruncateBlock(5, 6, (0,), 1_000), KeepRange(6, 8))
+    assert found.tiles == (KeepRange(0, 5), EditBlocks(5, 6, (0,), 1_000), KeepRange(6, 8))
     done = apply(transcript, found)
     assert isinstance(done, Applied)
     assert done.after.n <= 2_000
@@ -224,7 +224,7 @@ def test_results_are_shortened_further_where_the_limit_demands_it() -> None:
         said("user", "Run."), *called("c1", PROSE * 100), *called("c2", PROSE * 100), said("user", "Now?")
     )
     found = planned(transcript, Policy(TokensOver(900), (TruncateResults(1_000, 100),)))
-    assert [tile.max_tokens for tile in found.tiles if isinstance(tile, TruncateBlock)] == [250, 500]
+    assert [tile.max_tokens for tile in found.tiles if isinstance(tile, EditBlocks)] == [250, 500]
     assert skipped(transcript, Policy(TokensOver(60), (TruncateResults(1_000, 100),))).reason == "misses_target"
 
 

@@ -7,7 +7,7 @@ from turnfold.containers.document import Document
 from turnfold.containers.protocol import Change, Container, Hole, LoggedTranscript, Reading
 from turnfold.containers.registry import detect, named
 from turnfold.errors import ArgumentError, NotWritableError, PlanMismatchError, TurnfoldError
-from turnfold.model.plan import DropRange, KeepRange, StripBlocks, SummaryHole, TruncateBlock
+from turnfold.model.plan import DropRange, EditBlocks, KeepRange, StripBlocks, SummaryHole
 from turnfold.planning.apply import Applied
 from turnfold.transcript import Transcript
 
@@ -116,8 +116,8 @@ def _change(logged: LoggedTranscript, result: Applied, *, holds_any: bool) -> Ch
                 text = "".join(block.text for block in result.transcript.blocks(at))
                 holes.append(Hole(start, stop, result.transcript.roles[at], text))
                 at += 1
-            case TruncateBlock(start=start, blocks=blocks) if not tile.stripped:
-                texts = dict(_result_texts(result.transcript, at, blocks))
+            case EditBlocks(start=start) if not tile.stripped:
+                texts = dict(_result_texts(result.transcript, at, tile.edited))
                 shortened[start] = (result.transcript.message_json(at), texts)
                 at += 1
             case SummaryHole(start=start, stop=stop) if holds_any:
@@ -127,10 +127,10 @@ def _change(logged: LoggedTranscript, result: Applied, *, holds_any: bool) -> Ch
                 is_rewritten = True
             case DropRange() if holds_any:
                 is_rewritten = True
-            case StripBlocks() | TruncateBlock() if holds_any:
+            case StripBlocks() | EditBlocks() if holds_any:
                 at += 1
                 is_rewritten = True
-            case DropRange() | StripBlocks() | SummaryHole() | TruncateBlock():
+            case DropRange() | StripBlocks() | SummaryHole() | EditBlocks():
                 raise NotWritableError(
                     f"A log has no record for messages {tile.start} to {tile.stop} as the plan leaves them: "
                     "dropped, without their reasoning, or kept behind the summary"

@@ -12,6 +12,9 @@ from turnfold.model.thinking import NO_REASONING, ThinkingReport
 
 SummaryRole = Literal["user", "assistant"]
 
+CutSide = Literal["head", "tail", "both"]
+"""What stays of a text that is cut: its beginning, its end, or both."""
+
 DropReason = Literal["folded", "policy"]
 
 SkipReason = Literal[
@@ -78,7 +81,8 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     """Messages `[start, stop)` are replaced by one summary message that counts at most `max_tokens` tokens.
 
     Up to `task_max_tokens` of them are for quoting the first user message, and as many for the request in work. What
-    `kept` names stays and follows the summary, in order: state that is still in force, and what only the server holds.
+    `kept` names stays and follows the summary, in order: what the policy spares, state that is still in force, and what
+    only the server holds. `temperature` and `timeout_seconds` are for who writes it.
     """
 
     start: int
@@ -88,6 +92,8 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     task_max_tokens: int
     schema: str
     kept: tuple[KeepRange | StripBlocks, ...] = ()
+    temperature: float = 0.0
+    timeout_seconds: float | None = None
 
     @property
     def gone(self) -> tuple[range, ...]:
@@ -95,20 +101,28 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
         return without(self.start, self.stop, self.kept)
 
 
-class TruncateBlock(msgspec.Struct, frozen=True, tag="truncate"):
-    """Message `start` (`stop = start + 1`) stays with the texts of `blocks` cut to `max_tokens` tokens each.
+class EditBlocks(msgspec.Struct, frozen=True, tag="edit"):
+    """Message `start` (`stop = start + 1`) stays with other texts.
 
-    `stripped` are blocks that it loses beside that.
+    The texts of `blocks` are cut to `max_tokens` tokens each, of which `side` stays. `replaced` are blocks with the
+    text that takes the place of theirs. `stripped` are blocks that it loses beside that.
     """
 
     start: int
     stop: int
-    blocks: tuple[int, ...]
-    max_tokens: int
+    blocks: tuple[int, ...] = ()
+    max_tokens: int = 0
     stripped: tuple[int, ...] = ()
+    side: CutSide = "both"
+    replaced: tuple[tuple[int, str], ...] = ()
+
+    @property
+    def edited(self) -> tuple[int, ...]:
+        """The blocks with another text, in order."""
+        return tuple(sorted((*self.blocks, *(block for block, _ in self.replaced))))
 
 
-Tile = KeepRange | StripBlocks | DropRange | SummaryHole | TruncateBlock
+Tile = KeepRange | StripBlocks | DropRange | SummaryHole | EditBlocks
 
 
 def without(start: int, stop: int, kept: Iterable[KeepRange | StripBlocks]) -> tuple[range, ...]:

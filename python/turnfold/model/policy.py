@@ -2,8 +2,9 @@
 
 import msgspec
 
-from turnfold.model.plan import SummaryRole
-from turnfold.model.splits import Keep, KeepMessages
+from turnfold.errors import ArgumentError
+from turnfold.model.plan import CutSide, SummaryRole
+from turnfold.model.selection import KeepMessages, KeepToolGroups, Scope, Tail
 from turnfold.model.thinking import ThinkingPolicy
 from turnfold.model.triggers import (
     AllOf,
@@ -20,13 +21,16 @@ from turnfold.model.triggers import (
     TurnsOver,
     TurnsSinceSummary,
     at_least,
+    check_share,
 )
 
 __all__ = [
     "AllOf",
     "AnyOf",
     "Cooldown",
+    "DedupeResults",
     "Drop",
+    "MaskResults",
     "MessagesOver",
     "ModelWindow",
     "OnRequest",
@@ -48,36 +52,80 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     """Replace everything between the leading instructions and the kept tail by one summary message.
 
     The tail is what `keep` names, more where a cut there is not legal. User messages that nobody has answered yet
-    always stay. The summary is placed after the leading instructions in `role`, or in the nearest role that the format
+    always stay. `scope` spares more: a head, messages of the user, tools, pins. The summary is placed after the leading
+    instructions, or where the first of what it replaces stood, in `role` or in the nearest role that the format
     allows. It counts at most `max_tokens`, wrapper included, less where the target leaves less. On top of that it
     quotes the first user message of what is replaced, and the last one where no kept message is newer, with up to
     `task_max_tokens` each.
+
+    `schema` names its sections. `temperature` is for summarizers that are models, and `timeout_seconds` is the most
+    that one is waited for, whatever the caller's deadline says. With `once` an earlier summary is not written anew:
+    what came after it is left to the next step.
     """
 
-    keep: Keep = msgspec.field(default_factory=lambda: KeepMessages(4))
+    keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(4))
     role: SummaryRole = "user"
     max_tokens: int = 2_000
     task_max_tokens: int = 4_000
     schema: str = "nine_sections"
+    scope: Scope = Scope()
+    temperature: float = 0.0
+    timeout_seconds: float | None = None
+    once: bool = False
 
     def __post_init__(self) -> None:
         at_least("max_tokens", self.max_tokens, 0)
         at_least("task_max_tokens", self.task_max_tokens, 0)
+        if not 0 <= self.temperature <= 2:
+            raise ArgumentError(f"temperature must be between 0 and 2, got {self.temperature}")
+        if self.timeout_seconds is not None and not self.timeout_seconds >= 0:
+            raise ArgumentError(f"timeout_seconds must be at least 0, got {self.timeout_seconds}")
 
 
 class TruncateResults(msgspec.Struct, frozen=True, tag="truncate_results"):
-    """Shorten kept tool results of more than `max_tokens` tokens in place: head and tail stay, a line says what went.
+    """Shorten kept tool results of more than `max_tokens` tokens in place; a line says what went.
 
-    Largest first, and only until the target is met. Where `max_tokens` each does not reach it, they are shortened
-    further, in halves, but never below `min_tokens`.
+    Head and tail stay, or only the one that `side` names. Largest first, and only until the target is met. Where
+    `max_tokens` each does not reach it, they are shortened further, in halves, but never below `min_tokens`. `keep` is
+    a tail in which nothing is shortened.
     """
 
     max_tokens: int = 1_000
     min_tokens: int = 100
+    side: CutSide = "both"
+    keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(0))
+    scope: Scope = Scope()
 
     def __post_init__(self) -> None:
         at_least("min_tokens", self.min_tokens, 0)
         at_least("max_tokens", self.max_tokens, self.min_tokens)
+
+
+class MaskResults(msgspec.Struct, frozen=True, tag="mask_results"):
+    """Replace tool results before the kept tail by one line each, the oldest first, until the target is met.
+
+    The line names the tool and the tokens that went. Results that the line would not shorten stay. With a `grid` the
+    tail begins at a multiple of so many messages, so that the request's beginning changes less often than it grows.
+    """
+
+    keep: Tail = msgspec.field(default_factory=lambda: KeepToolGroups(10))
+    scope: Scope = Scope()
+    grid: int = 1
+
+    def __post_init__(self) -> None:
+        at_least("grid", self.grid, 1)
+
+
+class DedupeResults(msgspec.Struct, frozen=True, tag="dedupe_results"):
+    """Replace tool results by one line each where a later one says the same.
+
+    That is where the same call with the same arguments gave the same text again, and, with `superseded`, where a file
+    was read again by the same call: the later reading is how it stands now. Results in the tail `keep` stay.
+    """
+
+    keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(0))
+    superseded: bool = True
+    scope: Scope = Scope()
 
 
 class Drop(msgspec.Struct, frozen=True, tag="drop"):
@@ -85,13 +133,15 @@ class Drop(msgspec.Struct, frozen=True, tag="drop"):
 
     The last resort where a summary does not fit. The tail is what `keep` names, more where a turn opened earlier: it
     starts with a message of the user. An earlier summary stays, and so do user messages that nobody has answered yet,
-    state that is in force, and what only the server holds.
+    state that is in force, and what only the server holds. With a `scope` other than the default only what it names
+    goes, wherever that leaves a valid transcript.
     """
 
-    keep: Keep = msgspec.field(default_factory=lambda: KeepMessages(4))
+    keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(4))
+    scope: Scope = Scope()
 
 
-Step = Summarize | TruncateResults | Drop
+Step = Summarize | TruncateResults | MaskResults | DedupeResults | Drop
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -99,6 +149,9 @@ class Policy(msgspec.Struct, frozen=True):
 
     Steps run in order until the request counts at most `target_tokens`; None means that the trigger's own limit is
     the target, and with no limit at all that every step is taken in full. `name` is the preset that built it.
+
+    `target_share` (0..1) is a low watermark: steps run down to that share of the target, so that the next compaction is
+    many turns away; a result that only meets the target itself is still one.
 
     `thinking_policy` says what becomes of reasoning in kept messages when what stood before it has changed. None takes
     it out (`strip`) for models that refuse it after other words, and leaves it (`keep`) for all others.
@@ -109,7 +162,9 @@ class Policy(msgspec.Struct, frozen=True):
     target_tokens: int | None = None
     name: str = "custom"
     thinking_policy: ThinkingPolicy | None = None
+    target_share: float = 1.0
 
     def __post_init__(self) -> None:
         if self.target_tokens is not None:
             at_least("target_tokens", self.target_tokens, 0)
+        check_share("target_share", self.target_share)

@@ -59,7 +59,8 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     summary, whatever the summarizer writes. `previous` is the text of the earlier summary, which is not among
     `messages`. `digests` are facts made by rule from the tool calls, `identifiers` the ledger of names that the summary
     should carry, in the order first seen. The answer must not count more than `max_tokens` tokens of `encoding`;
-    `source_tokens` bounds what it replaces. `schema` names the sections that are asked for.
+    `source_tokens` bounds what it replaces. `schema` names the sections that are asked for, `temperature` is
+    for a model that writes them.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -72,6 +73,7 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     source_tokens: int
     encoding: str
     schema: str
+    temperature: float = 0.0
 
 
 class SummaryReply(msgspec.Struct, frozen=True):

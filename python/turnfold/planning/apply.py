@@ -8,13 +8,13 @@ from turnfold import checks, meter
 from turnfold.errors import ArgumentError
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan, DropRange, KeepRange, Skip, StripBlocks, SummaryHole, TruncateBlock
+from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, KeepRange, Skip, StripBlocks, SummaryHole
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.result import Attempt, IdentifierReport, TaskKept, Timings
 from turnfold.model.summary import Usage
 from turnfold.model.thinking import ThinkingReport
 from turnfold.planning.fill import Opening, openings
-from turnfold.planning.steps import shortened_message, stripped_message
+from turnfold.planning.rewritten import Edited, edited_message, stripped_message
 from turnfold.planning.wrapper import recognise
 from turnfold.transcript import Message, Transcript
 
@@ -112,8 +112,9 @@ def _parts(transcript: Transcript, plan: CompactionPlan, texts: Sequence[str]) -
                     add(_kept(transcript, one))
             case KeepRange() | StripBlocks():
                 add(_kept(transcript, tile))
-            case TruncateBlock(start=index, blocks=blocks, max_tokens=max_tokens, stripped=stripped):
-                message = shortened_message(transcript, index, blocks, max_tokens, encoding)
+            case EditBlocks(start=index, stripped=stripped):
+                edit = Edited(tile.blocks, tile.max_tokens, tile.side, tile.replaced)
+                message = edited_message(transcript, index, edit, encoding)
                 add(stripped_message(transcript.splice([message]), 0, stripped) if stripped else message)
             case DropRange():
                 pass
@@ -180,7 +181,7 @@ def _identifiers(
     """Compare what went with what is there now. What the provider folded is its own to keep. Linear in all bytes."""
     changed = dict.fromkeys(name for opening in opened for name in opening.identifiers)
     for tile in plan.tiles:
-        if isinstance(tile, TruncateBlock) or (isinstance(tile, DropRange) and tile.because == "policy"):
+        if isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy"):
             changed.update(dict.fromkeys(transcript.identifiers(tile.start, tile.stop)))
     names = tuple(changed)
     there = result.surviving(names)

@@ -5,17 +5,18 @@ from dataclasses import dataclass, field
 
 from turnfold.model.plan import (
     DropRange,
+    EditBlocks,
     KeepRange,
     SkipReason,
     StripBlocks,
     SummaryHole,
     SummaryRole,
     Tile,
-    TruncateBlock,
 )
 from turnfold.model.scan import ScanOptions
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
+from turnfold.planning.rewritten import Edited, edited_message
 from turnfold.planning.selection import NotSelected, Selection
 from turnfold.transcript import Transcript
 
@@ -35,6 +36,8 @@ class Hole:
     task_cost: int
     least_tokens: int
     most_tokens: int
+    temperature: float
+    timeout_seconds: float | None
 
     def task_within(self, summary_tokens: int) -> int:
         """How much of the task to quote: all, or its share where the target leaves less than the policy allows."""
@@ -42,15 +45,6 @@ class Hole:
         if summary_tokens == self.most_tokens or self.task_cost <= half:
             return self.task_tokens
         return self.task_tokens * half // self.task_cost
-
-
-@dataclass(frozen=True, slots=True)
-class Shortened:
-    """A kept message with some of its results cut to `max_tokens` tokens each, and how many tokens that saves."""
-
-    blocks: tuple[int, ...]
-    max_tokens: int
-    saved_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +60,8 @@ class Draft:
     """A plan in the making: changed by the steps, within one call of `plan` only.
 
     With `target_is_limit` steps run until the target is met; without, it only says what "smaller" means, and every step
-    is taken in full. What the provider has folded goes in any case.
+    is taken in full. What the provider has folded goes in any case. `limit_tokens` is what a share of the limit is a
+    share of, `head_tokens` what the head counts that a step has kept.
     """
 
     ground: Ground
@@ -75,9 +70,12 @@ class Draft:
     target_is_limit: bool
     hole: Hole | None = None
     dropped: Selection | None = None
-    shortened: dict[int, Shortened] = field(default_factory=dict)
+    limit_tokens: int | None = None
+    head_tokens: int = 0
+    edited: dict[int, Edited] = field(default_factory=dict)
     stripped: dict[int, Stripped] = field(default_factory=dict)
     reasons: list[NotSelected] = field(default_factory=list)
+    _saved: dict[int, int] = field(default_factory=dict)
     _saved_tokens: int = 0
 
     @property
@@ -93,7 +91,7 @@ class Draft:
     @property
     def changed(self) -> bool:
         """Whether anything is to be done."""
-        return bool(self.selection or self.shortened or self.ground.folded)
+        return bool(self.selection or self.edited or self.ground.folded)
 
     @property
     def selection(self) -> Selection | None:
@@ -106,7 +104,7 @@ class Draft:
 
     @property
     def kept_from(self) -> int:
-        """Index of the first message that a step may still shorten."""
+        """Index of the first message that a step may still change."""
         return self.ground.start if self.selection is None else self.selection.stop
 
     @property
@@ -120,7 +118,7 @@ class Draft:
         kept = self.measure.whole.hi - self._saved_tokens
         if self.measure.whole.source != "exact":
             # Bounds of estimates are rounded part by part: one token a part makes up for it.
-            kept += 2 + len(self.shortened) + len(self.stripped) + 2 * len(self.gone)
+            kept += 2 + len(self.edited) + len(self.stripped) + 2 * len(self.gone)
         return kept - sum(self.measure.messages(going.start, going.stop) for going in self.gone)
 
     def tokens_with_most(self) -> int:
@@ -147,14 +145,20 @@ class Draft:
         self._forget_before(selection.stop)
 
     def _forget_before(self, stop: int) -> None:
-        for index in [i for i in self.shortened if i < stop]:
-            self._saved_tokens -= self.shortened.pop(index).saved_tokens
+        for index in [i for i in self.edited if i < stop]:
+            if self.selection is None or index >= self.selection.start:
+                del self.edited[index]
+                self._saved_tokens -= self._saved.pop(index)
 
-    def shorten(self, index: int, shortened: Shortened) -> None:
-        """Put `shortened` in the place of what was decided for message `index`."""
-        before = self.shortened.get(index)
-        self._saved_tokens += shortened.saved_tokens - (0 if before is None else before.saved_tokens)
-        self.shortened[index] = shortened
+    def edit(self, index: int, edit: Edited, encoding: str) -> bool:
+        """Put `edit` in the place of what was decided for message `index`, if it saves more; says whether it does."""
+        message = edited_message(self.transcript, index, edit, encoding)
+        saved = self.measure.messages(index, index + 1) - self.measure.new_message(message)
+        if saved <= self._saved.get(index, 0):
+            return False
+        self._saved_tokens += saved - self._saved.get(index, 0)
+        self.edited[index], self._saved[index] = edit, saved
+        return True
 
     def strip(self, index: int, stripped: Stripped) -> None:
         """Take blocks out of message `index`, once."""
@@ -189,6 +193,8 @@ class Draft:
             task_max_tokens=hole.task_within(summary_tokens),
             schema=hole.schema,
             kept=tuple(self._stripped(hole.selection)),
+            temperature=hole.temperature,
+            timeout_seconds=hole.timeout_seconds,
         )
 
     def _dropped(self, selection: Selection) -> Iterator[Tile]:
@@ -210,16 +216,16 @@ class Draft:
 
     def _kept(self, start: int, stop: int) -> Iterator[Tile]:
         """Return tiles of messages that stay, as they are or edited."""
-        edited = sorted(index for index in {*self.shortened, *self.stripped} if start <= index < stop)
+        edited = sorted(index for index in {*self.edited, *self.stripped} if start <= index < stop)
         for index in edited:
             if start < index:
                 yield KeepRange(start, index)
-            cut, strip = self.shortened.get(index), self.stripped.get(index)
+            edit, strip = self.edited.get(index), self.stripped.get(index)
             blocks = () if strip is None else strip.blocks
-            if cut is None:
+            if edit is None:
                 yield StripBlocks(index, index + 1, blocks)
             else:
-                yield TruncateBlock(index, index + 1, cut.blocks, cut.max_tokens, blocks)
+                yield EditBlocks(index, index + 1, edit.blocks, edit.max_tokens, blocks, edit.side, edit.replaced)
             start = index + 1
         if start < stop:
             yield KeepRange(start, stop)

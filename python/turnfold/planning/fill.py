@@ -65,7 +65,7 @@ def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...
 
 
 def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
-    previous = ground.previous if hole.start == ground.start else None
+    previous = ground.summaries.get(hole.start)
     kept = tuple(KeepRange(tile.start, tile.stop) for tile in hole.kept)
     selection = Selection(hole.start, hole.stop, previous, kept)
     quotes = quotes_of(ground, selection)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold import checks
+from turnfold.model.findings import IntegrityReport
 from turnfold.model.layout import Layout
 from turnfold.model.scan import ScanOptions
 from turnfold.planning.wrapper import WrappedSummary, recognise
@@ -30,6 +31,26 @@ class Ground:
     def points(self) -> checks.SplitPoints:
         """The legal cuts."""
         return checks.split_points(self.transcript, self.options)
+
+    @property
+    def alternates(self) -> bool:
+        """Whether user and model take turns, and nobody speaks twice in a row."""
+        return self.options.strict_alternation or self.transcript.always_alternates
+
+    @cached_property
+    def report(self) -> IntegrityReport:
+        """What a scan finds in it."""
+        return checks.scan(self.transcript, self.options)
+
+    @cached_property
+    def _answered(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """The call that each result answers, both by message and block."""
+        return {(p.result_message, p.result_block): (p.call_message, p.call_block) for p in self.report.pairs}
+
+    def tool_name(self, message: int, block: int) -> str | None:
+        """Name the tool of a call or result: a result may not say it itself, so its call is asked."""
+        at = self._answered.get((message, block), (message, block))
+        return self.transcript.blocks(at[0])[at[1]].name
 
     @property
     def folded(self) -> range:

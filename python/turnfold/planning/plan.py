@@ -1,6 +1,5 @@
 """Trigger, then select, then steps: from a transcript and a policy to a plan, or a reason why there is none."""
 
-from turnfold import checks
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, Skip, SkipReason
@@ -72,14 +71,23 @@ def plan(
             before,
         )
 
-    draft = Draft(ground, measure, target, target_is_limit=limit is not None)
+    aim = target if limit is None else int(target * policy.target_share)
+    draft = Draft(
+        ground,
+        measure,
+        aim,
+        target_is_limit=limit is not None,
+        limit_tokens=decision.limit_tokens if limit is None else limit,
+    )
+    if draft.limit_tokens is None:
+        draft.limit_tokens = window_tokens
     for step in policy.steps:
         if draft.is_met():
             break
         run_step(draft, step)
     if not draft.changed:
         return _unchanged(draft)
-    return _fitted(draft, policy, encoding, model)
+    return _fitted(draft, policy, target, encoding=encoding, model=model)
 
 
 def _target(policy: Policy, limit_tokens: int | None, ours: TokenCount, theirs: TokenCount) -> int | None:
@@ -91,10 +99,18 @@ def _target(policy: Policy, limit_tokens: int | None, ours: TokenCount, theirs: 
     return limit * ours.hi // theirs.n
 
 
-def _fitted(draft: Draft, policy: Policy, encoding: str | None, model: str | None) -> CompactionPlan | Skip:
-    before, target = draft.measure.whole, draft.target_tokens
+def _fitted(
+    draft: Draft, policy: Policy, limit_tokens: int, *, encoding: str | None, model: str | None
+) -> CompactionPlan | Skip:
+    before = draft.measure.whole
     thinking = settle_thinking(draft, policy.thinking_policy, model)
+    # Below the limit but not down to the low watermark is still a compaction.
+    target = draft.target_tokens if draft.tokens_with_least() <= draft.target_tokens else limit_tokens
     if draft.tokens_with_least() > target:
+        pinned = draft.measure.fixed_tokens + draft.measure.messages(0, draft.ground.start) + draft.head_tokens
+        if draft.head_tokens and pinned > target:
+            text = f"The instructions and the head that stays count up to {pinned} tokens; the target is {target}."
+            return Skip("budget_below_floor", text, before)
         return Skip(
             "misses_target",
             f"At most {draft.tokens_with_least()} tokens would be left; the target is {target}.",
@@ -122,8 +138,7 @@ def _fitted(draft: Draft, policy: Policy, encoding: str | None, model: str | Non
 
 def _broken_where_kept(draft: Draft) -> tuple[Finding, ...]:
     """Find the errors of the input that would be in the result too: those of kept messages."""
-    report = checks.scan(draft.transcript, draft.options)
-    errors = tuple(f for f in report.findings if f.severity == "error")
+    errors = tuple(f for f in draft.ground.report.findings if f.severity == "error")
     return tuple(f for f in errors if not any(f.message in going for going in draft.gone))
 
 

@@ -27,7 +27,7 @@ def quotes_of(ground: Ground, selection: Selection) -> Quotes:
     latest = None if previous is None else previous.latest
     going = [index for index in ground.spoken if any(index in gone for gone in selection.gone)]
     newest = going[-1] if going else None
-    if task is None and going:
+    if task is None and going and (previous is not None or going[0] == ground.spoken[0]):
         task = _words(ground.transcript, going.pop(0))
     if ground.spoken and ground.spoken[-1] != newest:
         return Quotes(task, None)

@@ -25,6 +25,7 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         source_tokens=opening.source_tokens,
         encoding=opening.encoding,
         schema=hole.schema,
+        temperature=hole.temperature,
     )
 
 

@@ -43,7 +43,7 @@ def select(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSelected
     wanted = min(chosen.requested, ground.first_unanswered)
     legal = ground.points.at_or_before(min(chosen.index, wanted))
     stop = ground.start if legal is None else legal
-    if ground.options.strict_alternation or ground.transcript.always_alternates:
+    if ground.alternates:
         stop = _before_the_model(ground, stop)
     if stop > ground.own:
         return _selection(ground, stop, with_previous=True)

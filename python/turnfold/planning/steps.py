@@ -1,21 +1,26 @@
-"""The steps of a policy, each a function that changes a draft."""
+"""The steps of a policy that put something else, or nothing, in the place of messages."""
 
 from collections.abc import Iterator
 
+import msgspec
+
 from turnfold import checks
-from turnfold.errors import ArgumentError
-from turnfold.meter import truncate_middle
 from turnfold.model.plan import SummaryRole
-from turnfold.model.policy import Drop, Step, Summarize, TruncateResults
-from turnfold.planning.draft import Draft, Hole, Shortened
+from turnfold.model.policy import DedupeResults, Drop, MaskResults, Step, Summarize, TruncateResults
+from turnfold.model.selection import Keep, Scope
+from turnfold.planning.draft import Draft, Hole
+from turnfold.planning.edits import dedupe_results, mask_results, truncate_results
+from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
+from turnfold.planning.scope import head_stop, resolved, select_scope
 from turnfold.planning.selection import NotSelected, Selection, select, select_turns
 from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, wrap
 from turnfold.transcript import Transcript
 
 _SHORTEST_QUOTE_TOKENS = 48
 _NONE = Quotes(None, None)
+_NO_SCOPE = Scope()
 
 
 def run_step(draft: Draft, step: Step) -> None:
@@ -24,7 +29,11 @@ def run_step(draft: Draft, step: Step) -> None:
         case Summarize():
             _summarize(draft, step)
         case TruncateResults():
-            _truncate_results(draft, step)
+            truncate_results(draft, step)
+        case MaskResults():
+            mask_results(draft, step)
+        case DedupeResults():
+            dedupe_results(draft, step)
         case Drop():
             _drop(draft, step)
 
@@ -32,14 +41,17 @@ def run_step(draft: Draft, step: Step) -> None:
 def _summarize(draft: Draft, step: Summarize) -> None:
     """Open a hole where `step` selects one, or widen the one there is."""
     measure = draft.measure
-    chosen = select(draft.ground, step.keep, measure.encoding)
-    if isinstance(chosen, NotSelected):
-        draft.reasons.append(chosen)
+    if step.once and draft.ground.summaries:
+        draft.note("nothing_to_compact", "There is a summary already, and the policy writes one only.")
         return
+    found = _selected(draft, step)
+    if isinstance(found, NotSelected):
+        draft.reasons.append(found)
+        return
+    chosen, role = found
     if draft.selection is not None and chosen.stop <= draft.selection.stop:
         draft.note("nothing_to_compact", "An earlier step replaces as much already.")
         return
-    role = _role(draft, step, chosen)
     # Where both are intervals, only a summary whose bound is under the likeliest count is certain to be smaller.
     source_tokens = min(
         sum(measure.messages(going.start, going.stop) for going in chosen.gone),
@@ -59,95 +71,112 @@ def _summarize(draft: Draft, step: Summarize) -> None:
         )
         return
     most = max(least, min(step.max_tokens + task_cost, source_tokens - 1))
-    draft.open(Hole(chosen, role, step.schema, task_tokens, task_cost, least, most))
+    draft.open(
+        Hole(
+            chosen,
+            role,
+            step.schema,
+            task_tokens,
+            task_cost,
+            least,
+            most,
+            step.temperature,
+            step.timeout_seconds,
+        )
+    )
 
 
 def _message_tokens(measure: Measure, role: SummaryRole, chosen: Selection, quotes: Quotes, body: str) -> int:
     return measure.new_text(role, wrap(WrappedSummary(chosen.covered, quotes.task, body, quotes.latest)))
 
 
-def _role(draft: Draft, step: Summarize, chosen: Selection) -> SummaryRole:
+def _selected(draft: Draft, step: Summarize) -> tuple[Selection, SummaryRole] | NotSelected:
+    """Choose what the summary replaces and the role in which that leaves a valid transcript."""
+    ground = draft.ground
+    keep, scope = resolved(ground, step.keep, draft.limit_tokens), _bearable(ground, step.scope)
+    if scope == _NO_SCOPE and ground.latest_summary <= ground.start:
+        chosen = select(ground, keep, draft.measure.encoding)
+        return chosen if isinstance(chosen, NotSelected) else (chosen, _role(draft, step.role, chosen))
+    scoped = _scoped(draft, keep, scope, spare_tokens=step.max_tokens, summarize=True)
+    if isinstance(scoped, NotSelected):
+        return scoped
+    other: SummaryRole = "user" if step.role == "assistant" else "assistant"
+    for selection in (scoped, *_shorter(ground, scoped)):
+        for role in (step.role, other):
+            if _is_valid(draft, selection, role):
+                return selection, role
+    return NotSelected("no_legal_split", "What is in scope cannot go from its place: the rest would be invalid.")
+
+
+def _bearable(ground: Ground, scope: Scope) -> Scope:
+    """Return what a format bears in which speakers take turns: there no turn can go and leave its neighbours."""
+    if ground.alternates and (scope.only != "all" or scope.user_verbatim):
+        return msgspec.structs.replace(scope, only="all", user_verbatim=False)
+    return scope
+
+
+def _shorter(ground: Ground, scoped: Selection) -> Iterator[Selection]:
+    """Return selections that end earlier, where only that lets the speakers take turns."""
+    if not ground.alternates or scoped.kept:
+        return
+    for group in reversed(ground.groups):
+        if scoped.start + (scoped.previous is not None) < group.start < scoped.stop:
+            yield Selection(scoped.start, group.start, scoped.previous)
+
+
+def _scoped(draft: Draft, keep: Keep, scope: Scope, *, spare_tokens: int, summarize: bool) -> Selection | NotSelected:
+    ground, measure = draft.ground, draft.measure
+    head = resolved(ground, scope.head, draft.limit_tokens)
+    draft.head_tokens = measure.messages(ground.start, head_stop(ground, head, measure))
+    over = draft.kept_tokens() + spare_tokens - draft.target_tokens if draft.target_is_limit else None
+    return select_scope(ground, keep, scope, head, measure, over_tokens=over, summarize=summarize)
+
+
+def _role(draft: Draft, role: SummaryRole, chosen: Selection) -> SummaryRole:
     """Choose the role of the summary message: the policy's, unless the provider minds it there."""
-    transcript = draft.transcript
-    if step.role == "user":
-        return "user"
-    folded = draft.ground.folded
+    return role if role == "user" or not _minded(draft, chosen, role) else "user"
+
+
+def _minded(draft: Draft, chosen: Selection, role: SummaryRole) -> bool:
+    trial, place = _trial(draft, chosen, role)
+    return any(finding.message == place for finding in checks.scan(trial, draft.options).findings)
+
+
+def _is_valid(draft: Draft, chosen: Selection, role: SummaryRole | None) -> bool:
+    """Whether the rest has no error that the whole has not; with a summary in `role`, or with nothing there."""
+    trial, _ = _trial(draft, chosen, role)
+    report = checks.scan(trial, draft.options, before=draft.transcript)
+    return report.ok or not draft.ground.report.ok
+
+
+def _trial(draft: Draft, chosen: Selection, role: SummaryRole | None) -> tuple[Transcript, int]:
+    """Return the transcript without what was chosen, and the place of the summary in it."""
+    transcript, folded = draft.transcript, draft.ground.folded
     before = [range(folded.start), range(folded.stop, chosen.start)]
     trial = transcript.splice(
         [
             *before,
-            transcript.text_message(step.role, MARKER_BODY),
+            *(() if role is None else (transcript.text_message(role, MARKER_BODY),)),
             *(range(tile.start, tile.stop) for tile in chosen.kept),
             range(chosen.stop, len(transcript)),
         ]
     )
-    place = sum(map(len, before))
-    minded = any(finding.message == place for finding in checks.scan(trial, draft.options).findings)
-    return "user" if minded else step.role
+    return trial, sum(map(len, before))
 
 
 def _drop(draft: Draft, step: Drop) -> None:
     """Drop what `step` selects, a hole that it covers included, or widen what is dropped."""
-    chosen = select_turns(draft.ground, step.keep, draft.measure.encoding)
+    ground, encoding = draft.ground, draft.measure.encoding
+    keep, scope = resolved(ground, step.keep, draft.limit_tokens), _bearable(ground, step.scope)
+    if scope == _NO_SCOPE:
+        chosen = select_turns(ground, keep, encoding)
+    else:
+        chosen = _scoped(draft, keep, scope, spare_tokens=0, summarize=False)
+        if isinstance(chosen, Selection) and not _is_valid(draft, chosen, None):
+            chosen = NotSelected("no_legal_split", "What is in scope cannot be dropped: the rest would be invalid.")
     if isinstance(chosen, NotSelected):
         draft.reasons.append(chosen)
     elif draft.selection is not None and chosen.stop < draft.selection.stop:
         draft.note("nothing_to_compact", "An earlier step replaces as much already.")
     else:
         draft.drop(chosen)
-
-
-def _truncate_results(draft: Draft, step: TruncateResults) -> None:
-    """Shorten kept tool results, the largest first, until the target is met; further where nothing else can meet it."""
-    if draft.is_met():
-        return
-    transcript, measure = draft.transcript, draft.measure
-    sizes = {i: list(_result_tokens(transcript, i, measure.encoding)) for i in range(draft.kept_from, len(transcript))}
-    largest_first = sorted(sizes, key=lambda i: -max((tokens for _, tokens in sizes[i]), default=0))
-    for max_tokens in _levels(step):
-        for index in largest_first:
-            blocks = tuple(block for block, tokens in sizes[index] if tokens > max_tokens)
-            if not blocks:
-                break
-            shorter = shortened_message(transcript, index, blocks, max_tokens, measure.encoding)
-            saved = measure.messages(index, index + 1) - measure.new_message(shorter)
-            if saved > 0:
-                draft.shorten(index, Shortened(blocks, max_tokens, saved))
-            if draft.is_met():
-                return
-        # Below the size that the policy asks for, only as far as the limit demands.
-        if not draft.target_is_limit or draft.tokens_with_least() <= draft.target_tokens:
-            break
-    if not draft.shortened:
-        draft.note("nothing_to_compact", f"No kept tool result counts more than {step.max_tokens} tokens.")
-
-
-def shortened_message(
-    transcript: Transcript, index: int, blocks: tuple[int, ...], max_tokens: int, encoding: str
-) -> bytes:
-    """Return the JSON of message `index` with the texts of `blocks` cut to `max_tokens` tokens each."""
-    texts = transcript.blocks(index)
-    return transcript.rewrite(index, {b: truncate_middle(texts[b].text, max_tokens, encoding) for b in blocks})
-
-
-def stripped_message(transcript: Transcript, index: int, blocks: tuple[int, ...]) -> bytes:
-    """Return the JSON of message `index` without `blocks`. Raises an `ArgumentError` where nothing would be left."""
-    message = transcript.without_blocks(index, blocks)
-    if message is None:
-        raise ArgumentError(f"Message {index} has nothing left without blocks {list(blocks)}: drop it instead")
-    return message
-
-
-def _result_tokens(transcript: Transcript, index: int, encoding: str) -> Iterator[tuple[int, int]]:
-    results = [k for k, b in enumerate(transcript.blocks(index)) if b.kind == "tool_result" and b.rewritable]
-    if results:
-        tokens = transcript.block_tokens(index, encoding=encoding)
-        yield from ((block, tokens[block]) for block in results)
-
-
-def _levels(step: TruncateResults) -> Iterator[int]:
-    max_tokens = step.max_tokens
-    yield max_tokens
-    while max_tokens // 2 >= max(step.min_tokens, 1):
-        max_tokens //= 2
-        yield max_tokens

@@ -8,6 +8,7 @@ from turnfold.model.thinking import (
     ThinkingReport,
 )
 from turnfold.planning.draft import Draft, Stripped
+from turnfold.planning.rewritten import Edited
 
 _ALONE = "reasoning that is a message of its own belongs to the one after it, and stays"
 _IN_LOOP = "the open tool loop has to start with its reasoning, which stays"
@@ -49,7 +50,7 @@ def _advice(bound: BoundReasoning | None) -> ThinkingAdvice | None:
 def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
     """Find the reasoning of kept messages that stands behind a change of ours, by message."""
     transcript = draft.transcript
-    changes = [*draft.shortened]
+    changes = [*draft.edited]
     if draft.selection is not None:
         changes.append(draft.selection.start)
     if not changes:
@@ -62,11 +63,15 @@ def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
         if index in gone or transcript.speakers[index] != "assistant":
             continue
         blocks = tuple(k for k, block in enumerate(transcript.blocks(index)) if block.kind == "reasoning")
-        if index == first and index in draft.shortened:
-            blocks = tuple(k for k in blocks if k > min(draft.shortened[index].blocks))
+        if index == first and index in draft.edited:
+            blocks = tuple(k for k in blocks if k > min(_edited(draft.edited[index])))
         if blocks:
             found[index] = blocks
     return found
+
+
+def _edited(edit: Edited) -> tuple[int, ...]:
+    return (*edit.blocks, *(block for block, _ in edit.replaced))
 
 
 def _strip(draft: Draft, affected: dict[int, tuple[int, ...]]) -> tuple[int, tuple[str, ...]]:

@@ -1,0 +1,189 @@
+"""Every step and scope, alone and in pipelines, in every format: what holds whatever they choose."""
+
+from collections.abc import Iterable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnfold import CompactionResult, Skip, Transcript, compact_sync, plan, scan
+from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, KeepRange, StripBlocks, SummaryHole
+from turnfold.model.policy import (
+    DedupeResults,
+    Drop,
+    MaskResults,
+    OnRequest,
+    Policy,
+    Step,
+    Summarize,
+    TokensOver,
+    TruncateResults,
+)
+from turnfold.model.selection import (
+    KeepMessages,
+    KeepShare,
+    KeepTokens,
+    KeepToolGroups,
+    KeepTurns,
+    PinIndex,
+    PinPredicate,
+    PinRole,
+    PinText,
+    Scope,
+    Tail,
+)
+from turnfold.testing.generators import BY_FORMAT
+
+tails: st.SearchStrategy[Tail] = (
+    st.integers(0, 9).map(KeepMessages)
+    | st.integers(0, 4).map(KeepTurns)
+    | st.integers(0, 1_500).map(KeepTokens)
+    | st.integers(0, 5).map(KeepToolGroups)
+)
+scopes = st.builds(
+    Scope,
+    head=st.just(KeepMessages(0)) | tails,
+    only=st.sampled_from(["all", "assistant", "tool_groups"]),
+    min_tokens=st.sampled_from([0, 0, 40]),
+    exclude_tools=st.sampled_from([(), ("read_file",), ("bash", "grep")]),
+    pins=st.lists(
+        st.integers(-3, 12).map(PinIndex)
+        | st.just(PinRole("assistant"))
+        | st.just(PinText("src/parser.py"))
+        | st.just(PinPredicate("states_rule")),
+        max_size=2,
+    ).map(tuple),
+    user_verbatim=st.booleans(),
+    order=st.sampled_from(["all", "all", "priority"]),
+)
+steps: st.SearchStrategy[Step] = (
+    st.builds(
+        Summarize,
+        keep=tails,
+        role=st.sampled_from(["user", "assistant"]),
+        max_tokens=st.sampled_from([80, 300]),
+        task_max_tokens=st.sampled_from([0, 60]),
+        scope=st.just(Scope()) | scopes,
+        once=st.sampled_from([False, False, True]),
+    )
+    | st.builds(
+        TruncateResults,
+        max_tokens=st.just(100),
+        min_tokens=st.just(50),
+        side=st.sampled_from(["head", "tail", "both"]),
+        keep=tails,
+        scope=scopes,
+    )
+    | st.builds(MaskResults, keep=tails, scope=scopes, grid=st.sampled_from([1, 4]))
+    | st.builds(DedupeResults, keep=tails, superseded=st.booleans(), scope=scopes)
+    | st.builds(Drop, keep=tails, scope=st.just(Scope()) | scopes)
+)
+policies = st.builds(
+    Policy,
+    trigger=st.just(OnRequest()) | st.integers(50, 1_500).map(TokensOver),
+    steps=st.lists(steps, min_size=1, max_size=3).map(tuple),
+    target_share=st.sampled_from([1.0, 0.6]),
+)
+transcripts = st.builds(
+    lambda name, seed, turns, words: Transcript.from_json(
+        msgspec.json.encode(BY_FORMAT[name](seed, turns=turns, result_words=words)), format=name
+    ),
+    st.sampled_from(sorted(BY_FORMAT)),
+    st.integers(0, 10_000),
+    st.integers(1, 8),
+    st.sampled_from([5, 60, 200]),
+)
+
+
+def check_tiles(found: CompactionPlan, transcript: Transcript, result: Transcript) -> None:
+    """Kept messages are the caller's bytes, in order, and nothing else is left but what the plan names."""
+    at = before = 0
+
+    def kept(tiles: Iterable[KeepRange | StripBlocks]) -> None:
+        nonlocal at
+        for tile in tiles:
+            if isinstance(tile, KeepRange):
+                for index in range(tile.start, tile.stop):
+                    assert result.message_json(at) == transcript.message_json(index)
+                    at += 1
+            else:
+                at += 1
+
+    for tile in found.tiles:
+        assert tile.start == before < tile.stop
+        before = tile.stop
+        match tile:
+            case KeepRange() | StripBlocks():
+                kept([tile])
+            case SummaryHole():
+                at += 1
+                kept(tile.kept)
+            case EditBlocks():
+                assert tile.stop == tile.start + 1
+                assert all(transcript.blocks(tile.start)[k].kind == "tool_result" for k in tile.edited)
+                assert len(set(tile.edited)) == len(tile.edited)
+                at += 1
+            case DropRange():
+                pass
+    assert before == len(transcript)
+    assert at == len(result)
+
+
+@settings(max_examples=400, deadline=None)
+@given(transcripts, policies)
+def test_any_policy_gives_a_valid_smaller_result_or_a_reason(transcript: Transcript, policy: Policy) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(policy), type=Policy) == policy
+    found = plan(transcript, policy)
+    assert found == plan(transcript, policy)
+    result = compact_sync(transcript, policy)
+    if isinstance(found, Skip):
+        assert isinstance(result, Skip)
+        return
+    assert isinstance(result, CompactionResult), result
+    assert msgspec.json.decode(msgspec.json.encode(found), type=CompactionPlan) == found
+    assert scan(result.transcript, before=transcript).ok
+    assert result.after.n < result.before.n
+    assert result.after.hi <= found.tokens_at_most <= found.target_tokens
+    check_tiles(found, transcript, result.transcript)
+    assert Transcript.from_json(result.body, format=transcript.format).fingerprint == result.transcript.fingerprint
+
+
+single = steps.filter(lambda step: not isinstance(step, Drop)).map(lambda step: Policy(OnRequest(), (step,)))
+
+
+@settings(max_examples=300, deadline=None)
+@given(transcripts, single)
+def test_a_step_taken_again_changes_nothing(transcript: Transcript, policy: Policy) -> None:
+    result = compact_sync(transcript, policy)
+    if isinstance(result, CompactionResult):
+        again = compact_sync(result.transcript, policy)
+        assert isinstance(again, Skip), again.plan.tiles
+
+
+@settings(max_examples=100, deadline=None)
+@given(transcripts, scopes, tails)
+def test_what_the_user_said_stays_verbatim(transcript: Transcript, scope: Scope, tail: Tail) -> None:
+    if transcript.always_alternates:
+        return
+    step = Summarize(tail, max_tokens=120, scope=msgspec.structs.replace(scope, user_verbatim=True))
+    result = compact_sync(transcript, Policy(OnRequest(), (step,)))
+    if isinstance(result, CompactionResult):
+        after = {result.transcript.message_json(k) for k in range(len(result.transcript))}
+        for index, speaker in enumerate(transcript.speakers):
+            texts = [block for block in transcript.blocks(index) if block.kind == "text"]
+            if speaker == "user" and texts:
+                assert transcript.message_json(index) in after
+
+
+def test_a_share_needs_something_to_be_a_share_of() -> None:
+    transcript = Transcript.from_json(msgspec.json.encode(BY_FORMAT["openai.chat"](3, turns=8)), format="openai.chat")
+    share = Summarize(KeepShare(0.5), max_tokens=100)
+    with pytest.raises(Exception, match="share of a limit"):
+        plan(transcript, Policy(OnRequest(), (share,)))
+    assert isinstance(plan(transcript, Policy(OnRequest(), (share,)), window_tokens=2_000), CompactionPlan)
+    found = plan(transcript, Policy(TokensOver(transcript.tokens().n - 100), (share,)))
+    assert isinstance(found, CompactionPlan)
+    tail = found.tiles[-1]
+    assert isinstance(tail, KeepRange)
+    assert transcript.tokens(tail.start, tail.stop).n <= transcript.tokens().n / 2
