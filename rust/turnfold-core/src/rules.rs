@@ -163,15 +163,21 @@ pub struct WindowDemand {
     pub request: Demand,
     /// The request with the longest reply that it asks for.
     pub with_reply: Demand,
+    /// The same of models that are known to refuse it ([`AtWindow::Refused`](crate::formats::AtWindow)).
+    pub refused: Option<Demand>,
+    /// The same of models that are known to stop the reply there ([`AtWindow::Cut`](crate::formats::AtWindow)).
+    pub cut: Option<Demand>,
 }
 
-/// Where a sealed compaction of the provider stands.
+/// Where compactions of the provider stand, and what one is asked of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompactionDemand {
-    /// It is the first block of the conversation.
+    /// A sealed one is the first block of the conversation, and none stands among instructions.
     pub first: Demand,
-    /// No other compaction with content stands beside it.
+    /// No other compaction with content stands beside a sealed one.
     pub alone: Demand,
+    /// Where the request asks for one, no call of the model's last turn waits for its result.
+    pub finished: Demand,
 }
 
 /// The demands of one wire format. `None` where the provider makes no such demand.
@@ -296,8 +302,8 @@ pub struct Rules {
     pub cache_breakpoints: Option<BreakpointDemand>,
     /// The request fits the window. Asked only with `ScanOptions::window_tokens`.
     pub fits_window: Option<WindowDemand>,
-    /// A sealed compaction of the provider opens the conversation, alone.
-    pub sealed_compaction: Option<CompactionDemand>,
+    /// Compactions of the provider stand where it takes them.
+    pub compaction: Option<CompactionDemand>,
 }
 
 impl Rules {
@@ -368,7 +374,7 @@ impl Rules {
             whole_characters: None,
             cache_breakpoints: None,
             fits_window: None,
-            sealed_compaction: None,
+            compaction: None,
         }
     };
 }

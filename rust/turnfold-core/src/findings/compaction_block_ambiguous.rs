@@ -10,12 +10,12 @@ use crate::transcript::{Binding, BlockView};
 pub(super) const CHECK: Check = Check {
     code: "compaction_block_ambiguous",
     category: Category::Order,
-    demands: |rules| rules.sealed_compaction.map(|wanted| wanted.alone).into_iter().collect(),
+    demands: |rules| rules.compaction.map(|wanted| wanted.alone).into_iter().collect(),
     run,
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(wanted) = scene.rules.sealed_compaction else {
+    let Some(wanted) = scene.rules.compaction else {
         return;
     };
     let blocks = scene.transcript.messages().flat_map(|message| message.blocks());

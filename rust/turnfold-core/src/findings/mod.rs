@@ -17,6 +17,7 @@ pub mod call_without_id;
 pub mod changed_seal;
 pub mod compaction_block_ambiguous;
 pub mod compaction_block_misplaced;
+pub mod compaction_incomplete_turn;
 pub mod duplicate_call_id;
 pub mod duplicate_result;
 pub mod early_prefill;
@@ -201,6 +202,7 @@ pub static CHECKS: &[Check] = &[
     changed_seal::CHECK,
     compaction_block_ambiguous::CHECK,
     compaction_block_misplaced::CHECK,
+    compaction_incomplete_turn::CHECK,
     duplicate_call_id::CHECK,
     duplicate_result::CHECK,
     early_prefill::CHECK,

@@ -7,15 +7,17 @@ use turnfold_tokens::Encoding;
 
 use super::output_limit::reply_cap;
 use super::{Category, Check, Scene};
+use crate::formats::AtWindow;
 use crate::meter::models::{ModelLabel, encoding_for_model};
 
 pub(super) const CHECK: Check = Check {
     code: "over_window",
     category: Category::Content,
     demands: |rules| {
-        rules
-            .fits_window
-            .map_or_else(Vec::new, |wanted| vec![wanted.request, wanted.with_reply])
+        rules.fits_window.map_or_else(Vec::new, |wanted| {
+            let known = [wanted.refused, wanted.cut].into_iter().flatten();
+            [wanted.request, wanted.with_reply].into_iter().chain(known).collect()
+        })
     },
     run,
 };
@@ -45,6 +47,12 @@ fn run(scene: &mut Scene<'_>) {
     if cap > left {
         let what =
             format!("the request has at least {least} tokens, the reply may have {cap}, and the window {window}");
-        scene.report_head(wanted.with_reply, limit.path, &what);
+        let model = scene.transcript.model();
+        let known = match model.and_then(|model| scene.transcript.format().at_window(&model)) {
+            Some(AtWindow::Refused) => wanted.refused,
+            Some(AtWindow::Cut) => wanted.cut,
+            None => None,
+        };
+        scene.report_head(known.unwrap_or(wanted.with_reply), limit.path, &what);
     }
 }

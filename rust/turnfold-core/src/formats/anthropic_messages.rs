@@ -3,19 +3,18 @@
 //! Source of the shapes: the generated types of `anthropic` (Python) 2.14, its beta kinds included.
 
 mod marks;
+mod rules;
 
 use super::{
-    BoundReasoning, Mark, Rows, Section, WireFormat, block_of, call_id, content_form, literal, only_text,
+    AtWindow, BoundReasoning, Mark, Rows, Section, WireFormat, block_of, call_id, content_form, literal, only_text,
     plain_message, role_of, text_block,
 };
 use marks::{body_mark, message_mark};
+pub use rules::RULES;
 
 use crate::json::{self, Kind, Value, is_blank};
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{
-    BreakpointDemand, CallIdDemand, CompactionDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand,
-    WindowDemand, refused, refused_by_some,
-};
+use crate::rules::Rules;
 use crate::transcript::{Binding, Block, BlockKind, BlockView, Head, Message, Place, Role, Setting, Span, TextSpan};
 
 /// The format.
@@ -61,6 +60,17 @@ impl WireFormat for AnthropicMessages {
 
     fn bound_reasoning(&self) -> Option<&'static BoundReasoning> {
         Some(&BOUND_REASONING)
+    }
+
+    /// The page "Context windows": from 3.7 on a request is refused whose reply may not fit, from 4.5 on the reply stops
+    /// at the window.
+    fn at_window(&self, model: &str) -> Option<AtWindow> {
+        let version = version_of(model)?;
+        Some(if ((3, 7)..(4, 5)).contains(&version) {
+            AtWindow::Refused
+        } else {
+            AtWindow::Cut
+        })
     }
 
     fn body_mark(&self, body: Value<'_>, _messages: Value<'_>) -> Option<Mark> {
@@ -111,6 +121,7 @@ impl WireFormat for AnthropicMessages {
             .or_else(|| body.get("output_config").and_then(|c| c.get("format")));
         head.schema = schema.filter(|v| v.is_object()).map(Value::span);
         let kind = body.get("thinking").and_then(|t| t.get("type"));
+        head.compacts = body.get("compaction").is_some_and(Value::is_object);
         head.thinking = kind.is_some_and(|k| k.is_text("enabled") || k.is_text("adaptive"));
         let Some(system) = body.get("system").filter(|v| !v.is_null()) else {
             return;
@@ -152,6 +163,19 @@ impl WireFormat for AnthropicMessages {
         out.push(b'}');
         out
     }
+}
+
+/// Major and minor number in the name of a model: `claude-sonnet-4-5-20250929`, `claude-3-7-sonnet-latest`,
+/// `us.anthropic.claude-opus-4.1`, `claude-sonnet-4@20250514`.
+fn version_of(model: &str) -> Option<(u32, u32)> {
+    let (_, name) = model.split_once("claude")?;
+    let mut numbers = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        // Longer ones are dates.
+        .map(|word| word.parse().ok().filter(|_| word.len() <= 2))
+        .skip_while(Option::is_none);
+    let major = numbers.next()??;
+    Some((major, numbers.next().flatten().unwrap_or(0)))
 }
 
 /// Instructions between messages stay in force, unless they are shown for one turn only; so do settings beside them.
@@ -473,106 +497,3 @@ static BOUND_REASONING: BoundReasoning = BoundReasoning {
     header: ("anthropic-beta", "thinking-binding-controls-2026-08-01"),
     setting: ("thinking.block_binding.prefix_mismatch_behavior", "drop_block"),
 };
-
-/// The demands of the format. Error texts are as public reports quote them: openclaw/openclaw#8525, cline/cline#7225,
-/// langchain-ai/langchain#34794, vellum-ai/vellum-assistant#2654, vercel/ai#13430, hua-bang/pulse-agent#346,
-/// tailcallhq/forgecode#1872, aws/amazon-q-developer-cli#695, coder/coder#22819, anthropics/claude-code#3277, tghamm/Anthropic.SDK#50, continuedev/continue#6080; names of errors
-/// for compactions are those of the generated types; the order of blocks is as the page
-/// "Handle tool calls" says.
-pub static RULES: Rules = Rules {
-    result_place: ResultPlace::NextMessage,
-    id_scope: IdScope::Request,
-    barrier_opens: true,
-    has_messages: refused("AM-19", "messages: at least one message is required"),
-    result_needs_call: refused("AM-1", UNEXPECTED_RESULT),
-    call_needs_result: refused("AM-2", UNANSWERED),
-    server_call_needs_result: Some(refused(
-        "AM-2",
-        "tool use was found without a corresponding tool result block",
-    )),
-    result_in_place: refused("AM-1", UNEXPECTED_RESULT),
-    one_result_per_call: refused("AM-17", "each tool_use must have a single result"),
-    distinct_call_ids: refused("AM-13", "`tool_use` ids must be unique"),
-    call_needs_id: refused("AM-13", "tool_use.id: Field required"),
-    result_needs_id: refused("AM-1", "tool_result.tool_use_id: Field required"),
-    call_id_form: Some(CallIdDemand {
-        least: 1,
-        most: usize::MAX,
-        signs: Some("_-"),
-        demand: refused("AM-13", "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"),
-    }),
-    tools_sent: Some(refused_by_some(
-        "AM-14",
-        "tools must be sent where messages hold tool_use or tool_result blocks",
-    )),
-    results_first: Some(refused("AM-4", UNANSWERED)),
-    no_text_after_call: Some(refused("AM-5", UNANSWERED)),
-    first_is_user: Some(refused("AM-6", "first message must use the \"user\" role")),
-    roles_alternate: Some(refused(
-        "AM-7",
-        "roles must alternate between \"user\" and \"assistant\"",
-    )),
-    no_leading_system: Some(refused("AM-8", SYSTEM_ROLE)),
-    // Newer models take instructions between messages; before the first message nothing does.
-    system_first: Some(refused_by_some("AM-8", SYSTEM_ROLE)),
-    last_not_assistant: Some(refused_by_some(
-        "AM-10",
-        "This model does not support assistant message prefill. The conversation must end with a user message",
-    )),
-    last_not_trailing_space: Some(refused(
-        "AM-10",
-        "final assistant content cannot end with trailing whitespace",
-    )),
-    content: Some(ContentDemand {
-        assistant_only: false,
-        blank_is_empty: true,
-        last_assistant_exempt: true,
-        demand: refused(
-            "AM-9",
-            "all messages must have non-empty content except for the optional final assistant message",
-        ),
-    }),
-    no_blank_text: Some(refused("AM-9", "text content blocks must be non-empty")),
-    not_only_reasoning: Some(refused(
-        "AM-16",
-        "The final block in an assistant message cannot be `thinking`",
-    )),
-    loop_starts_with_reasoning: Some(refused(
-        "AM-12",
-        "Expected `thinking` or `redacted_thinking`, but found `tool_use`",
-    )),
-    seals_unchanged: Some(SealDemand {
-        free_fields: &["cache_control"],
-        demand: refused(
-            "AM-11",
-            "`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified",
-        ),
-    }),
-    // The rule that chat has for it; the answer is this provider's own.
-    whole_characters: Some(refused_by_some(
-        "OC-14",
-        "The request body is not valid JSON: no low surrogate in string",
-    )),
-    cache_breakpoints: Some(BreakpointDemand {
-        most: 4,
-        demand: refused("AM-15", "A maximum of 4 blocks with cache_control may be provided"),
-    }),
-    fits_window: Some(WindowDemand {
-        request: refused("AM-18", "prompt is too long"),
-        // Newer models stop the reply at the window, with `model_context_window_exceeded`.
-        with_reply: refused_by_some(
-            "AM-18",
-            "input length and `max_tokens` exceed context limit, decrease input length or `max_tokens` and try again",
-        ),
-    }),
-    sealed_compaction: Some(CompactionDemand {
-        first: refused("compaction_block_misplaced", "compaction_block_misplaced"),
-        alone: refused("compaction_block_ambiguous", "compaction_block_ambiguous"),
-    }),
-    ..Rules::NONE
-};
-
-const UNEXPECTED_RESULT: &str = "unexpected tool_use_id found in tool_result blocks. Each tool_result block must have \
-     a corresponding tool_use block in the previous message";
-const UNANSWERED: &str = "tool_use ids were found without tool_result blocks immediately after";
-const SYSTEM_ROLE: &str = "Unexpected role \"system\". The Messages API accepts a top-level `system` parameter";

@@ -210,11 +210,26 @@ pub trait WireFormat: Sync + fmt::Debug {
         blocks_message("role", "user", "content", blocks)
     }
 
+    /// What a model of this name does with a request whose reply may not fit the window; `None` where that is not known.
+    fn at_window(&self, model: &str) -> Option<AtWindow> {
+        let _ = model;
+        None
+    }
+
     /// Whether a model of this name checks that the calls of the current turn carry their signatures.
     fn checks_signatures(&self, model: &str) -> bool {
         let _ = model;
         false
     }
+}
+
+/// What is done with a request that fits the window, though not with the longest reply that it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AtWindow {
+    /// It is refused.
+    Refused,
+    /// It is taken, and the reply stops at the window.
+    Cut,
 }
 
 /// What a call id may look like: ASCII letters and digits, of so many characters.

@@ -538,6 +538,8 @@ pub static RULES: Rules = Rules {
         request: refused("context_length_exceeded", OVER_WINDOW),
         // Newer models stop the reply at the window.
         with_reply: refused_by_some("context_length_exceeded", OVER_WINDOW),
+        refused: None,
+        cut: None,
     }),
     ..Rules::NONE
 };
