@@ -193,6 +193,8 @@ async def _ask(prepared: _Prepared, chain: Fallback, filling: _Filling, deadline
         def report(method: str, outcome: AttemptOutcome, detail: str) -> None:
             filling.attempts.append(Attempt(method, outcome, hole, detail))
 
+        if schema_named(request.schema).style == "marker":
+            return  # nothing is to be written
         with anyio.move_on_after(prepared.opened[hole].hole.timeout_seconds):
             try:
                 filling.replies[hole] = await chain.ask(request, report)

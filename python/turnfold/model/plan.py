@@ -12,6 +12,9 @@ from turnfold.model.thinking import NO_REASONING, ThinkingReport
 
 SummaryRole = Literal["user", "assistant"]
 
+Place = Literal["slot", "start"]
+"""Where a summary stands: where the first message stood that it replaces, or after instructions and head."""
+
 CutSide = Literal["head", "tail", "both"]
 """What stays of a text that is cut: its beginning, its end, or both."""
 
@@ -82,7 +85,8 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
 
     Up to `task_max_tokens` of them are for quoting the first user message, and as many for the request in work. What
     `kept` names stays and follows the summary, in order: what the policy spares, state that is still in force, and what
-    only the server holds. `temperature` and `timeout_seconds` are for who writes it.
+    only the server holds. `temperature` and `timeout_seconds` are for who writes it, who is shown reasoning
+    and results clipped to `reasoning_tokens` and `result_tokens` each.
     """
 
     start: int
@@ -94,6 +98,8 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     kept: tuple[KeepRange | StripBlocks, ...] = ()
     temperature: float = 0.0
     timeout_seconds: float | None = None
+    reasoning_tokens: int | None = None
+    result_tokens: int | None = None
 
     @property
     def gone(self) -> tuple[range, ...]:

@@ -3,7 +3,7 @@
 import msgspec
 
 from turnfold.errors import ArgumentError
-from turnfold.model.plan import CutSide, SummaryRole
+from turnfold.model.plan import CutSide, Place, SummaryRole
 from turnfold.model.selection import KeepMessages, KeepToolGroups, Scope, Tail
 from turnfold.model.thinking import ThinkingPolicy
 from turnfold.model.triggers import (
@@ -60,7 +60,10 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
 
     `schema` names its sections. `temperature` is for summarizers that are models, and `timeout_seconds` is the most
     that one is waited for, whatever the caller's deadline says. With `once` an earlier summary is not written anew:
-    what came after it is left to the next step.
+    what came after it is left to the next step. `place` says where the summary stands: in the slot of the first message
+    that it replaces, or at the start, after instructions and head. `max_share` (0..1) is the most that it may take of
+    what the limit leaves free. Of what it replaces, a summarizer is shown reasoning and results clipped to
+    `reasoning_tokens` and `result_tokens` each; None shows all.
     """
 
     keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(4))
@@ -72,10 +75,18 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     temperature: float = 0.0
     timeout_seconds: float | None = None
     once: bool = False
+    place: Place = "slot"
+    max_share: float = 1.0
+    reasoning_tokens: int | None = None
+    result_tokens: int | None = None
 
     def __post_init__(self) -> None:
         at_least("max_tokens", self.max_tokens, 0)
         at_least("task_max_tokens", self.task_max_tokens, 0)
+        check_share("max_share", self.max_share)
+        for name, value in (("reasoning_tokens", self.reasoning_tokens), ("result_tokens", self.result_tokens)):
+            if value is not None:
+                at_least(name, value, 0)
         if not 0 <= self.temperature <= 2:
             raise ArgumentError(f"temperature must be between 0 and 2, got {self.temperature}")
         if self.timeout_seconds is not None and not self.timeout_seconds >= 0:
@@ -134,11 +145,12 @@ class Drop(msgspec.Struct, frozen=True, tag="drop"):
     The last resort where a summary does not fit. The tail is what `keep` names, more where a turn opened earlier: it
     starts with a message of the user. An earlier summary stays, and so do user messages that nobody has answered yet,
     state that is in force, and what only the server holds. With a `scope` other than the default only what it names
-    goes, wherever that leaves a valid transcript.
+    goes, wherever that leaves a valid transcript. With `after_summary` nothing goes until a summary stands there.
     """
 
     keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(4))
     scope: Scope = Scope()
+    after_summary: bool = False
 
 
 Step = Summarize | TruncateResults | MaskResults | DedupeResults | Drop

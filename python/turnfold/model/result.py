@@ -4,11 +4,12 @@ from typing import Literal
 
 import msgspec
 
-AttemptOutcome = Literal["used", "cut_to_cap", "empty", "longer_than_source", "failed", "deadline"]
+AttemptOutcome = Literal["used", "cut_to_cap", "empty", "longer_than_source", "no_heading", "failed", "deadline"]
 """How one try of one summarizer ended.
 
 `used`; `cut_to_cap`: used, after its text was cut to the cap; `empty`: nothing but white space; `longer_than_source`:
-not shorter than what it replaces; `failed`: it raised; `deadline`: the time was up before it answered.
+not shorter than what it replaces; `no_heading`: without the heading that its schema asks for; `failed`: it raised;
+`deadline`: the time was up before it answered.
 """
 
 TaskKept = Literal["message", "verbatim", "clipped", "dropped", "absent"]

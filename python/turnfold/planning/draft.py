@@ -38,6 +38,8 @@ class Hole:
     most_tokens: int
     temperature: float
     timeout_seconds: float | None
+    reasoning_tokens: int | None
+    result_tokens: int | None
 
     def task_within(self, summary_tokens: int) -> int:
         """How much of the task to quote: all, or its share where the target leaves less than the policy allows."""
@@ -195,6 +197,8 @@ class Draft:
             kept=tuple(self._stripped(hole.selection)),
             temperature=hole.temperature,
             timeout_seconds=hole.timeout_seconds,
+            reasoning_tokens=hole.reasoning_tokens,
+            result_tokens=hole.result_tokens,
         )
 
     def _dropped(self, selection: Selection) -> Iterator[Tile]:

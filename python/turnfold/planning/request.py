@@ -1,5 +1,7 @@
 """What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
 
+from turnfold.meter import truncate_middle
+from turnfold.model.plan import SummaryHole
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest
 from turnfold.planning.fill import Opening
 from turnfold.transcript import Transcript
@@ -10,7 +12,7 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
     hole, previous = opening.hole, opening.selection.previous
     start = hole.start if previous is None else hole.start + 1
     gone = [range(max(start, going.start), going.stop) for going in hole.gone]
-    messages = [_source_message(transcript, index) for going in gone for index in going]
+    messages = [_source_message(transcript, index, hole, opening.encoding) for going in gone for index in going]
     if previous is not None and previous.latest is not None and previous.latest != opening.quotes.latest:
         # What the earlier summary quoted as the request in work is history now, and stands nowhere else.
         messages.insert(0, SourceMessage(hole.start, "user", (SourcePart("text", previous.latest),)))
@@ -29,9 +31,15 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
     )
 
 
-def _source_message(transcript: Transcript, index: int) -> SourceMessage:
+def _source_message(transcript: Transcript, index: int, hole: SummaryHole, encoding: str) -> SourceMessage:
+    limits = {"reasoning": hole.reasoning_tokens, "tool_result": hole.result_tokens}
+
+    def clipped(kind: str, text: str) -> str:
+        limit = limits.get(kind)
+        return text if limit is None else truncate_middle(text, limit, encoding)
+
     parts = tuple(
-        SourcePart(kind=b.kind, text=b.text, name=b.name, call_id=b.call_id, is_error=b.is_error)
+        SourcePart(kind=b.kind, text=clipped(b.kind, b.text), name=b.name, call_id=b.call_id, is_error=b.is_error)
         for b in transcript.blocks(index)
     )
     return SourceMessage(index=index, role=transcript.speakers[index], parts=parts)

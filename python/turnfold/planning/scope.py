@@ -1,11 +1,11 @@
 """What a scope names in one transcript: where the head ends and the tail begins, and what between them may go."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import assert_never
 
 from turnfold.errors import UnknownWindowError
-from turnfold.model.plan import KeepRange, without
+from turnfold.model.plan import KeepRange, Place, without
 from turnfold.model.selection import KeepShare, KeepToolGroups, PinIndex, PinPredicate, PinRole, PinText, Scope, Tail
 from turnfold.model.splits import Keep, KeepMessages, KeepTokens, KeepTurns
 from turnfold.planning.ground import Ground
@@ -76,12 +76,19 @@ def head_stop(ground: Ground, head: Keep, measure: Measure) -> int:
 
 
 def select_scope(
-    ground: Ground, keep: Keep, scope: Scope, head: Keep, measure: Measure, *, over_tokens: int | None, summarize: bool
+    ground: Ground,
+    keep: Keep,
+    scope: Scope,
+    head: Keep,
+    measure: Measure,
+    *,
+    over_tokens: int | None,
+    place: Place | None,
 ) -> Selection | NotSelected:
     """Choose the groups in scope. O(blocks).
 
     With `over_tokens` and the order of priority, no more of them than it takes to be rid of so many tokens. To
-    `summarize` takes an earlier summary in, which comes first; else that stays.
+    A summary at `place` takes an earlier one in, which comes first; without a place that stays.
     """
     chosen = ground.points.find(keep, encoding=measure.encoding)
     if chosen is None:
@@ -91,7 +98,7 @@ def select_scope(
     stop = ground.start if legal is None else legal
     first = head_stop(ground, head, measure)
     earlier = next((index for index in sorted(ground.summaries) if first <= index < stop), None)
-    summary = next((group for group in ground.groups if summarize and group.start == earlier), None)
+    summary = next((group for group in ground.groups if place is not None and group.start == earlier), None)
     if summary is not None:
         first = summary.start
     spared = _spared(ground, scope)
@@ -110,13 +117,13 @@ def select_scope(
         return NotSelected("nothing_to_compact", "The policy keeps every message that is not a summary already.")
     if summary is not None:
         groups.insert(0, summary)
-    return selection_of(ground, groups)
+    return selection_of(ground, groups, first if place == "start" else groups[0].start)
 
 
-def selection_of(ground: Ground, groups: Iterable[range]) -> Selection:
-    """Return the selection of these groups, which stand in order."""
+def selection_of(ground: Ground, groups: Sequence[range], start: int) -> Selection:
+    """Return the selection of these groups, which stand in order from `start` on."""
     gone = tuple(KeepRange(group.start, group.stop) for group in groups)
-    start, stop = gone[0].start, gone[-1].stop
+    stop = gone[-1].stop
     kept = tuple(KeepRange(left.start, left.stop) for left in without(start, stop, gone))
     return Selection(start, stop, ground.summaries.get(start), kept)
 

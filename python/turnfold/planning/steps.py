@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from turnfold import checks
-from turnfold.model.plan import SummaryRole
+from turnfold.model.plan import Place, SummaryRole
 from turnfold.model.policy import DedupeResults, Drop, MaskResults, Step, Summarize, TruncateResults
 from turnfold.model.selection import Keep, Scope
 from turnfold.planning.draft import Draft, Hole
@@ -70,7 +70,11 @@ def _summarize(draft: Draft, step: Summarize) -> None:
             f"and the shortest summary message counts {least}.",
         )
         return
-    most = max(least, min(step.max_tokens + task_cost, source_tokens - 1))
+    allowed = step.max_tokens
+    if draft.limit_tokens is not None:
+        free = draft.limit_tokens - draft.kept_tokens() + source_tokens
+        allowed = min(allowed, int(step.max_share * max(free, 0))) if step.max_share < 1 else allowed
+    most = max(least, min(allowed + task_cost, source_tokens - 1))
     draft.open(
         Hole(
             chosen,
@@ -82,6 +86,8 @@ def _summarize(draft: Draft, step: Summarize) -> None:
             most,
             step.temperature,
             step.timeout_seconds,
+            step.reasoning_tokens,
+            step.result_tokens,
         )
     )
 
@@ -97,7 +103,7 @@ def _selected(draft: Draft, step: Summarize) -> tuple[Selection, SummaryRole] | 
     if scope == _NO_SCOPE and ground.latest_summary <= ground.start:
         chosen = select(ground, keep, draft.measure.encoding)
         return chosen if isinstance(chosen, NotSelected) else (chosen, _role(draft, step.role, chosen))
-    scoped = _scoped(draft, keep, scope, spare_tokens=step.max_tokens, summarize=True)
+    scoped = _scoped(draft, keep, scope, spare_tokens=step.max_tokens, place=step.place)
     if isinstance(scoped, NotSelected):
         return scoped
     other: SummaryRole = "user" if step.role == "assistant" else "assistant"
@@ -124,12 +130,14 @@ def _shorter(ground: Ground, scoped: Selection) -> Iterator[Selection]:
             yield Selection(scoped.start, group.start, scoped.previous)
 
 
-def _scoped(draft: Draft, keep: Keep, scope: Scope, *, spare_tokens: int, summarize: bool) -> Selection | NotSelected:
+def _scoped(
+    draft: Draft, keep: Keep, scope: Scope, *, spare_tokens: int, place: Place | None
+) -> Selection | NotSelected:
     ground, measure = draft.ground, draft.measure
     head = resolved(ground, scope.head, draft.limit_tokens)
     draft.head_tokens = measure.messages(ground.start, head_stop(ground, head, measure))
     over = draft.kept_tokens() + spare_tokens - draft.target_tokens if draft.target_is_limit else None
-    return select_scope(ground, keep, scope, head, measure, over_tokens=over, summarize=summarize)
+    return select_scope(ground, keep, scope, head, measure, over_tokens=over, place=place)
 
 
 def _role(draft: Draft, role: SummaryRole, chosen: Selection) -> SummaryRole:
@@ -167,11 +175,14 @@ def _trial(draft: Draft, chosen: Selection, role: SummaryRole | None) -> tuple[T
 def _drop(draft: Draft, step: Drop) -> None:
     """Drop what `step` selects, a hole that it covers included, or widen what is dropped."""
     ground, encoding = draft.ground, draft.measure.encoding
+    if step.after_summary and not ground.summaries:
+        draft.note("nothing_to_compact", "There is no summary yet after which anything may be dropped.")
+        return
     keep, scope = resolved(ground, step.keep, draft.limit_tokens), _bearable(ground, step.scope)
     if scope == _NO_SCOPE:
         chosen = select_turns(ground, keep, encoding)
     else:
-        chosen = _scoped(draft, keep, scope, spare_tokens=0, summarize=False)
+        chosen = _scoped(draft, keep, scope, spare_tokens=0, place=None)
         if isinstance(chosen, Selection) and not _is_valid(draft, chosen, None):
             chosen = NotSelected("no_legal_split", "What is in scope cannot be dropped: the rest would be invalid.")
     if isinstance(chosen, NotSelected):

@@ -1,13 +1,13 @@
 """Summarise when the request passes a share of the model's window or a fixed number of tokens."""
 
 from turnfold.errors import ArgumentError
-from turnfold.model.policy import AnyOf, Policy, ShareOver, Summarize, TokensOver, TruncateResults
+from turnfold.model.policy import Policy, Summarize, TruncateResults
 from turnfold.model.splits import KeepMessages
-from turnfold.presets.windows import WINDOWS
+from turnfold.presets.budget import FRACTION, budget
 
 
 def token_threshold(
-    fraction: float | None = 0.7,
+    fraction: float | None = FRACTION,
     limit_tokens: int | None = None,
     keep_messages: int = 4,
     *,
@@ -25,18 +25,10 @@ def token_threshold(
     The window is `window_tokens`, or the one known for the transcript's model; planning raises `UnknownWindowError`
     where neither is there and no `limit_tokens` is given.
     """
-    triggers: list[ShareOver | TokensOver] = []
-    if fraction is not None:
-        windows = WINDOWS if window_tokens is None else ()
-        triggers.append(ShareOver(share=fraction, window_tokens=window_tokens, windows=windows))
-    if limit_tokens is not None:
-        triggers.append(TokensOver(limit_tokens))
-    if not triggers:
-        raise ArgumentError("token_threshold needs a fraction of the window or limit_tokens: both are None")
     if keep_messages < 0:
         raise ArgumentError(f"keep_messages must be at least 0, got {keep_messages}")
     return Policy(
-        trigger=AnyOf(tuple(triggers)) if len(triggers) > 1 else triggers[0],
+        trigger=budget("token_threshold", fraction, limit_tokens, window_tokens),
         steps=(
             Summarize(keep=KeepMessages(keep_messages), max_tokens=summary_tokens),
             TruncateResults(max_tokens=result_tokens, min_tokens=min(100, result_tokens)),

@@ -19,10 +19,10 @@ def heading_text(title: str) -> str:
 
 
 def render_sections(schema: SummarySchema, items: Mapping[Topic, Sequence[str]]) -> str:
-    """Write the sections that have items, in the schema's order, each item one dash."""
-    text: list[str] = []
+    """Write the sections that have items, in the schema's order, each item one dash, below its heading."""
+    text: list[str] = [] if schema.heading is None else [f"{schema.heading}\n"]
     for section in schema.sections:
-        own = items.get(section.topic, ())
+        own = [item for topic in (section.topic, *section.also) for item in items.get(topic, ())]
         if own:
             text.append(heading_text(section.title))
             text.extend(item_text(item) for item in own)
@@ -31,6 +31,8 @@ def render_sections(schema: SummarySchema, items: Mapping[Topic, Sequence[str]])
 
 def read_sections(schema: SummarySchema, text: str) -> dict[Topic, list[str]]:
     """Take apart what `render_sections` made. What stands under no known heading is one item of topic `earlier`."""
+    if schema.heading is not None:
+        text = text.replace(f"{schema.heading}\n", "", 1)
     headings = "|".join(re.escape(section.title) for section in schema.sections)
     topics = {section.title: section.topic for section in schema.sections}
     pieces = re.split(rf"^## ({headings})$\n?", text, flags=re.MULTILINE)

@@ -2,6 +2,7 @@
 
 from turnfold.model.summary import SummaryReply, SummaryRequest
 from turnfold.planning.wrapper import MARKER_BODY
+from turnfold.prompts.schemas import schema_named
 
 
 class Marker:
@@ -13,8 +14,11 @@ class Marker:
         return "marker"
 
     def write(self, request: SummaryRequest) -> str:
-        """Return the line."""
-        return MARKER_BODY
+        """Return the line: the one of the request's schema, if it has one."""
+        schema = schema_named(request.schema)
+        if schema.heading is not None:
+            return f"{schema.heading}\n{schema.marker or MARKER_BODY}"
+        return schema.marker or MARKER_BODY
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Return the line, as a reply."""

@@ -6,12 +6,16 @@ least valuable lines go first: older before newer, tool chatter before what the 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from turnfold import meter
 from turnfold.model.summary import DigestKind, SourceMessage, SummaryReply, SummaryRequest, ToolDigest
 from turnfold.planning.wrapper import MARKER_BODY, neutralise
 from turnfold.prompts.render import heading_text, item_text, read_sections, render_sections
-from turnfold.prompts.schemas import SummarySchema, Topic, schema_named
+from turnfold.prompts.schema import SummarySchema, Topic
+from turnfold.prompts.schemas import schema_named
+from turnfold.summarizers.digest import write_digest
+from turnfold.summarizers.marker import Marker
 
 _WORTH: dict[Topic, float] = {
     "state": 100,
@@ -62,6 +66,10 @@ class Rules:
     def write(self, request: SummaryRequest) -> str:
         """Write the summary. Linear in the source; counts at most `request.max_tokens` tokens of `request.encoding`."""
         schema = schema_named(request.schema)
+        if schema.style == "digest":
+            return write_digest(request)
+        if schema.style == "marker":
+            return schema.marker or MARKER_BODY
         collected = _collect(request, schema)
         items = _cost(collected, request.encoding)
         headings = _heading_costs(schema, request.encoding)
@@ -72,7 +80,7 @@ class Rules:
             while chosen and over > 0:
                 over -= chosen.pop().tokens
             text = _render(schema, chosen)
-        return text or MARKER_BODY
+        return text if chosen else Marker().write(request)
 
 
 def _collect(request: SummaryRequest, schema: SummarySchema) -> list[tuple[Topic, str]]:
@@ -149,7 +157,9 @@ def _cost(items: Sequence[tuple[Topic, str]], encoding: str) -> list[_Item]:
 
 def _heading_costs(schema: SummarySchema, encoding: str) -> dict[Topic, int]:
     tokens = meter.count_many([heading_text(section.title) for section in schema.sections], encoding)
-    return {section.topic: n for section, n in zip(schema.sections, tokens, strict=True)}
+    costs = {section.title: n for section, n in zip(schema.sections, tokens, strict=True)}
+    heading = 0 if schema.heading is None else meter.count(f"{schema.heading}\n", encoding)
+    return {topic: heading + costs[schema.section_of(topic).title] for topic in get_args(Topic)}
 
 
 def _choose(items: Sequence[_Item], headings: dict[Topic, int], request: SummaryRequest) -> list[_Item]:

@@ -1,0 +1,283 @@
+"""Every preset in every format, and what each one makes of a conversation."""
+
+import asyncio
+from collections.abc import Callable
+from typing import get_args
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from turnfold import CompactionResult, Function, Skip, Transcript, compact, compact_sync, plan, presets, scan
+from turnfold.errors import ArgumentError
+from turnfold.model.plan import CompactionPlan, SummaryHole
+from turnfold.model.policy import Policy
+from turnfold.model.state import PlanState
+from turnfold.model.summary import SummaryRequest
+from turnfold.planning.apply import Applied, apply
+from turnfold.planning.wrapper import WrappedSummary, recognise
+from turnfold.prompts.schema import Topic
+from turnfold.prompts.schemas import SCHEMAS
+from turnfold.testing.generators import BY_FORMAT
+
+Json = dict[str, object]
+PROSE = "The build failed again and nobody knows why, so we looked at every line of the log. "
+
+
+def made(name: str, limit_tokens: int) -> Policy:
+    """The preset at a limit, or with small windows where it counts turns or groups."""
+    if name == "turn_window":
+        return presets.turn_window(3, 2)
+    if name == "tool_batch":
+        return presets.tool_batch(2, 1, report_tokens=200)
+    small: dict[str, dict[str, object]] = {
+        "token_threshold": {"summary_tokens": 300},
+        "evicted_turns": {"head": 1, "tail": 2, "summary_tokens": 200},
+        "memory_encoder": {"keep_turns": 1, "memory_tokens": 300},
+        "observation_mask": {"keep": 2},
+        "hybrid": {"keep": 2, "summary_tokens": 300},
+        "ledger": {"ledger_tokens": 300},
+    }
+    return presets.BY_NAME[name](fraction=None, limit_tokens=limit_tokens, **small.get(name, {}))
+
+
+transcripts = st.builds(
+    lambda name, seed, turns, words: Transcript.from_json(
+        msgspec.json.encode(BY_FORMAT[name](seed, turns=turns, result_words=words)), format=name
+    ),
+    st.sampled_from(sorted(BY_FORMAT)),
+    st.integers(0, 10_000),
+    st.integers(2, 12),
+    st.sampled_from([5, 60, 200]),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    transcripts,
+    st.sampled_from(sorted(presets.BY_NAME)),
+    st.floats(0.3, 0.95),
+    st.booleans(),
+    st.sampled_from([None, "o200k_base"]),
+)
+def test_every_preset_in_every_format(
+    transcript: Transcript, name: str, share: float, requested: bool, encoding: str | None
+) -> None:
+    policy = made(name, int(transcript.tokens(encoding=encoding).n * share))
+    assert policy.name == name
+    assert msgspec.json.decode(msgspec.json.encode(policy), type=Policy) == policy
+    state = PlanState(requested=requested)
+    found = plan(transcript, policy, state=state, encoding=encoding)
+    result = compact_sync(transcript, policy, state=state, encoding=encoding)
+    if isinstance(found, Skip):
+        assert result == found
+        return
+    assert isinstance(result, CompactionResult), result
+    assert scan(result.transcript, before=transcript).ok
+    assert result.after.n < result.before.n
+    assert result.after.hi <= found.target_tokens
+    # Stored, sent elsewhere and applied there, the plan gives the same bytes.
+    stored = msgspec.json.decode(msgspec.json.encode(found), type=CompactionPlan)
+    elsewhere = Transcript.from_json(transcript.to_json(), format=transcript.format)
+    summaries = [wrapped.body for k in range(len(result.transcript)) if (wrapped := _written(result, k))]
+    holes = sum(isinstance(tile, SummaryHole) for tile in found.tiles)
+    replayed = apply(elsewhere, stored, summaries[-holes:] if holes else ())
+    assert isinstance(replayed, Applied), replayed
+    assert replayed.transcript.fingerprint == result.transcript.fingerprint
+    if not requested:
+        again = compact_sync(result.transcript, policy, encoding=encoding)
+        assert isinstance(again, Skip), again.plan.tiles
+
+
+def _written(result: CompactionResult, index: int) -> WrappedSummary | None:
+    blocks = result.transcript.blocks(index)
+    return recognise(blocks[0].text) if len(blocks) == 1 and blocks[0].text == result.summary else None
+
+
+@pytest.mark.parametrize("format", ["openai.chat", "openai.responses"])
+@pytest.mark.parametrize("name", sorted(presets.BY_NAME))
+def test_a_preset_compacts_most_long_conversations(name: str, format: str) -> None:
+    compacted = 0
+    for seed in range(12):
+        transcript = Transcript.from_json(msgspec.json.encode(BY_FORMAT[format](seed, turns=14, result_words=150)))
+        policy = made(name, int(transcript.tokens(encoding="o200k_base").n * 0.8))
+        outcome = compact_sync(transcript, policy, encoding="o200k_base")
+        compacted += isinstance(outcome, CompactionResult)
+    assert compacted >= 8
+
+
+def said(role: str, text: str) -> Json:
+    return {"role": role, "content": text}
+
+
+def chat(messages: list[Json]) -> Transcript:
+    return Transcript.from_messages(messages, format="openai.chat")
+
+
+def test_a_rolling_window_is_a_bounded_sawtooth() -> None:
+    n, m = 5, 3
+    policy = presets.turn_window(n, m, summary_tokens=250)
+    transcript = chat([said("system", "Be brief.")])
+    turn = [said("user", "Look at src/a.py again. " + PROSE * 2), said("assistant", PROSE * 3)]
+    turn_tokens = chat(turn).tokens(0, 2).hi
+    first_tokens = transcript.tokens().hi
+    sizes, summaries = [], 0
+    for _ in range(500):
+        for message in turn:
+            transcript = transcript.append(message)
+        found = plan(transcript, policy)
+        if isinstance(found, CompactionPlan):
+            done = compact_sync(transcript, policy)
+            assert isinstance(done, CompactionResult)
+            transcript = done.transcript
+            summaries += 1
+            quoted = chat(turn[:1]).tokens(0, 1).hi * 2
+            assert transcript.tokens().hi <= first_tokens + 250 + quoted + m * turn_tokens + 60
+        sizes.append(transcript.tokens().n)
+    assert summaries == 1 + (500 - n - m) // n
+    assert max(sizes) <= first_tokens + 250 + turn_tokens * (n + m + 1) + 60
+    assert sum("<turnfold-summary" in str(message["content"]) for message in transcript.messages) == 1
+
+
+CONVERSATION = [
+    said("system", "Be careful."),
+    *(said(("user", "assistant")[k % 2], f"Point {k} of docs/plan-{k}.md. {PROSE * 4}") for k in range(20)),
+    said("user", "Go on."),
+]
+
+
+def ask(
+    policy: Policy, answer: Callable[[SummaryRequest], str], messages: list[Json] = CONVERSATION
+) -> CompactionResult:
+    async def write(request: SummaryRequest) -> str:
+        return answer(request)
+
+    result = asyncio.run(compact(chat(messages), policy, Function(write), state=PlanState(requested=True)))
+    assert isinstance(result, CompactionResult), result
+    return result
+
+
+def test_a_recap_needs_its_heading_and_stands_in_the_slot() -> None:
+    policy = presets.evicted_turns(1, 2, limit_tokens=10**6, fraction=None)
+    seen: list[SummaryRequest] = []
+
+    def answer(request: SummaryRequest) -> str:
+        seen.append(request)
+        return "## Conversation Summary\n## Decisions\n- keep it"
+
+    result = ask(policy, answer)
+    assert result.method == "function"
+    assert result.summary_role == "assistant"
+    assert result.messages[:3] == CONVERSATION[:3]
+    assert result.messages[-4:] == CONVERSATION[-4:] or result.messages[-3:] == CONVERSATION[-3:]
+    assert (seen[0].temperature, seen[0].schema) == (0.2, "conversation_summary")
+    assert seen[0].max_tokens <= 512 + 512
+    refused = ask(policy, lambda _: "Certainly! Here is what I would do next.")
+    assert [attempt.outcome for attempt in refused.attempts] == ["no_heading", "used"]
+    assert refused.method == "rules"
+    assert "## Conversation Summary" in str(refused.summary)
+
+
+@pytest.mark.parametrize("layout", ["reset", "frozen"])
+def test_a_layout_that_leaves_the_beginning_as_it_is(layout: str) -> None:
+    policy = presets.evicted_turns(1, 2, limit_tokens=1, fraction=None, layout=layout)  # type: ignore[arg-type]
+    policy = msgspec.structs.replace(policy, target_tokens=900)
+    first = compact_sync(chat(CONVERSATION), policy)
+    assert isinstance(first, CompactionResult), first
+    assert ("[Earlier messages truncated]" in str(first.summary)) == (layout == "frozen")
+    beginning = first.messages[:4]
+    longer = chat([*map(dict, first.messages), *(map(dict, CONVERSATION[2:]))])
+    second = compact_sync(longer, policy)
+    assert isinstance(second, CompactionResult), second
+    assert second.messages[:4] == beginning
+
+
+def test_a_digest_says_what_each_dropped_call_did() -> None:
+    call = {"name": "read_file", "arguments": '{"path": "src/app.ts"}'}
+    messages = [said("user", "Go.")]
+    for k in range(8):
+        messages.append(
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": f"c{k}", "type": "function", "function": call}],
+            }
+        )
+        messages.append({"role": "tool", "tool_call_id": f"c{k}", "content": f"line {k}\n" * 150})
+    messages.append(said("user", "And now?"))
+    tokens = chat(messages).tokens().n
+    policy = presets.rule_digest(fraction=None, limit_tokens=tokens * 2 // 3)
+    result = compact_sync(chat(messages), policy)
+    assert isinstance(result, CompactionResult), result
+    assert "Digest of" in str(result.summary)
+    assert "[✓ read_file: " in str(result.summary)
+    assert result.messages[-1] == messages[-1]
+
+
+def test_masking_is_enough_or_a_summary_follows() -> None:
+    body = BY_FORMAT["openai.chat"](5, turns=12, result_words=200)
+    transcript = Transcript.from_json(msgspec.json.encode(body))
+    tokens = transcript.tokens().n
+    mild = plan(transcript, presets.hybrid(2, fraction=None, limit_tokens=int(tokens * 0.9), target_share=1.0))
+    assert isinstance(mild, CompactionPlan)
+    assert not any(isinstance(tile, SummaryHole) for tile in mild.tiles)
+    hard = plan(transcript, presets.hybrid(2, fraction=None, limit_tokens=int(tokens * 0.2)))
+    assert isinstance(hard, CompactionPlan)
+    assert any(isinstance(tile, SummaryHole) for tile in hard.tiles)
+
+
+def test_what_a_summarizer_is_shown_can_be_clipped() -> None:
+    seen: list[SummaryRequest] = []
+
+    def answer(request: SummaryRequest) -> str:
+        seen.append(request)
+        return "Nothing."
+
+    call = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    called: list[Json] = [{"role": "assistant", "content": None, "tool_calls": [call]}]
+    called.append({"role": "tool", "tool_call_id": "c1", "content": PROSE * 50})
+    messages = [said("user", "Run."), *called, said("assistant", "Ran."), said("user", "Go on.")]
+    ask(presets.turn_window(1, 0, result_tokens=40), answer, messages)
+    shown = [part.text for message in seen[0].messages for part in message.parts if part.kind == "tool_result"]
+    assert len(shown) == 1
+    assert len(shown[0].split()) <= 40
+
+
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
+def test_a_schema_has_one_section_a_topic(name: str) -> None:
+    schema = SCHEMAS[name]
+    held = [topic for section in schema.sections for topic in (section.topic, *section.also)]
+    assert sorted(held) == sorted(get_args(Topic))
+    assert len({section.title for section in schema.sections}) == len(schema.sections)
+
+
+def test_the_presets_are_listed_by_name() -> None:
+    for name, preset in presets.BY_NAME.items():
+        assert getattr(presets, name) is preset
+        assert preset().name == name
+        assert isinstance(plan(chat(CONVERSATION), preset(), window_tokens=10**6), Skip)
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: presets.turn_window(0), "n must"),
+        (lambda: presets.turn_window(3, -1), "m must"),
+        (lambda: presets.evicted_turns(-1), "head"),
+        (lambda: presets.evicted_turns(tail=-1), "tail"),
+        (lambda: presets.BY_NAME["evicted_turns"](layout="other"), "layout"),
+        (lambda: presets.memory_encoder(-1), "keep_turns"),
+        (lambda: presets.tool_batch(-1), "at least 0"),
+        (lambda: presets.tool_batch(1, 0), "min_groups"),
+        (lambda: presets.observation_mask(-1), "count"),
+        (lambda: presets.hybrid(fraction=None), "both are None"),
+        (lambda: presets.ledger(-1), "keep_messages"),
+        (lambda: presets.rule_digest(-1), "max_tokens"),
+        (lambda: presets.priority_trim(keep_messages=-1), "keep_messages"),
+    ],
+)
+def test_a_wrong_number_is_refused_by_name(make: object, named: str) -> None:
+    assert callable(make)
+    with pytest.raises(ArgumentError, match=named):
+        make()
