@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from turnfold.planning.plan import plan
     from turnfold.planning.removal import remove_blocks, remove_tool_calls
     from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
+    from turnfold.vocabularies import register_vocabulary
 
 __all__ = [
     "AllOf",
@@ -133,6 +134,7 @@ __all__ = [
     "presets",
     "read_log",
     "register_model",
+    "register_vocabulary",
     "remove_blocks",
     "remove_tool_calls",
     "repair",
@@ -150,6 +152,7 @@ _ON_FIRST_USE: Final = {
     "plan": "turnfold.planning.plan",
     "remove_blocks": "turnfold.planning.removal",
     "remove_tool_calls": "turnfold.planning.removal",
+    "register_vocabulary": "turnfold.vocabularies",
     "Log": "turnfold.containers",
     "read_log": "turnfold.containers",
     "Fallback": "turnfold.summarizers",

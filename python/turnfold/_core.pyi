@@ -19,6 +19,7 @@ __all__ = [
     "layout",
     "occurring",
     "register_model",
+    "register_vocabulary",
     "repair",
     "rules",
     "scan",
@@ -166,6 +167,21 @@ def count_up_to(text: str, encoding: str, limit_tokens: int) -> int | None: ...
 def count_many(texts: list[str], encoding: str) -> list[int]: ...
 def encoding_for_model(model: str) -> tuple[str, Literal["exact", "assumed", "estimate"]]: ...
 def register_model(name: str, encoding: str, label_name: Literal["exact", "assumed", "estimate"]) -> None: ...
+def register_vocabulary(
+    name: str,
+    tokens: list[tuple[bytes, int]],
+    merges: list[tuple[int, int]] | None,
+    special_tokens: list[tuple[str, int]],
+    cuts: list[
+        tuple[
+            str,
+            Literal["tiktoken", "oniguruma"],
+            Literal["isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous"],
+            bool,
+        ]
+    ],
+    flags: tuple[bool, bool, bool],
+) -> None: ...
 def extract_identifiers(text: str) -> list[tuple[str, str]]: ...
 def occurring(identifiers: list[str], text: str) -> list[bool]: ...
 def surviving(identifiers: list[str], transcript: Transcript) -> list[bool]: ...

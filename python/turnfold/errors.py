@@ -34,9 +34,15 @@ class ArgumentError(TurnfoldError, ValueError):
 
 
 class UnknownEncodingError(ArgumentError):
-    """No encoding of that name ships with this version. Take one of the names in the message."""
+    """No encoding of that name ships with this version or was registered. Take one of the names in the message."""
 
     code: ClassVar[str] = "unknown_encoding"
+
+
+class VocabularyError(ArgumentError):
+    """A vocabulary cannot be counted with exactly, or its file is damaged. The message says where, and what to do."""
+
+    code: ClassVar[str] = "vocabulary"
 
 
 class UnknownWindowError(ArgumentError):
@@ -162,6 +168,7 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             InternalError,
             ArgumentError,
             UnknownEncodingError,
+            VocabularyError,
             UnknownWindowError,
             UnknownSchemaError,
             RunningLoopError,

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from tokenizers import pre_tokenizers
 
 import turnfold.meter
 
@@ -32,6 +33,20 @@ def test_count_takes_an_encoding_or_a_model(run, file):
     assert run("count", file, "--json", "--model", "gpt-4").records[0]["encoding"] == "cl100k_base"
     ran = run("count", file, "--encoding", "p49k")
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
+
+
+def test_count_takes_the_path_of_a_tokenizer_json(run, file, tmp_path):
+    characters = "".join(pre_tokenizers.ByteLevel.alphabet())
+    model = {"type": "BPE", "vocab": {c: place for place, c in enumerate(characters)}, "merges": []}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({"model": model, "pre_tokenizer": byte_level}))
+    (record,) = run("count", file, "--json", "--by-message", "--encoding", str(path)).records
+    assert record["by_message"][1]["blocks"] == [len("List the services.")]
+    path.write_text(json.dumps({"model": model}))
+    ran = run("count", file, "--encoding", str(path))
+    assert (ran.status, ran.out) == (2, "")
+    assert "pre_tokenizer" in ran.err
 
 
 def test_count_by_message(run, file):

@@ -2,13 +2,14 @@
 
 import argparse
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnfold.cli.faults import Fault, FaultLog, fault_of_error
 from turnfold.cli.inputs import Document, InputFile, Wanted, find_inputs, read_documents
-from turnfold.errors import TurnfoldError
+from turnfold.errors import ArgumentError, TurnfoldError
 from turnfold.transcript import Transcript
 
 INPUTS_HELP = """\
@@ -45,9 +46,23 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
     """Add `--encoding` and `--model`."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
-        "--encoding", metavar="NAME", help="o200k_base, cl100k_base or o200k_harmony; default: that of the model"
+        "--encoding",
+        metavar="NAME",
+        type=_encoding,
+        help="o200k_base, cl100k_base, o200k_harmony, or the path of a tokenizer.json; default: that of the model",
     )
     group.add_argument("--model", metavar="NAME", help="count as this model does; default: the model in the body")
+
+
+def _encoding(name: str) -> str:
+    from turnfold.vocabularies import register_vocabulary
+
+    try:
+        if Path(name).is_file():
+            register_vocabulary(name, name)
+    except (OSError, ArgumentError) as error:
+        raise argparse.ArgumentTypeError(f"{name}: {error}") from None
+    return name
 
 
 def read_transcripts(paths: Iterable[str], wanted: Wanted, faults: FaultLog) -> Iterator[tuple[Document, Transcript]]:

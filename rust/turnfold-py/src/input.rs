@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 use turnfold_core::Source;
-use turnfold_tokens::Encoding;
+use turnfold_tokens::{Encoding, registered_names};
 
 use crate::door::Fault;
 
@@ -65,7 +65,11 @@ pub(crate) fn optional_name(object: &Bound<'_, PyAny>) -> PyResult<Option<String
 /// The encoding of that name.
 pub(crate) fn encoding(name: &str) -> Result<Encoding, Fault> {
     Encoding::from_name(name).ok_or_else(|| {
-        let known: Vec<&str> = Encoding::ALL.iter().map(|e| e.name()).collect();
+        let known: Vec<&str> = Encoding::ALL
+            .iter()
+            .map(|e| e.name())
+            .chain(registered_names())
+            .collect();
         Fault::new(
             "unknown_encoding",
             format!("No encoding is named {name:?}; there are {}", known.join(", ")),

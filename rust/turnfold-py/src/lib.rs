@@ -10,6 +10,7 @@ mod input;
 mod json;
 mod text;
 mod transcript;
+mod vocabularies;
 
 /// The compiled kernel. The floors above give it types and defaults; call those.
 #[pyo3::pymodule(gil_used = false)]
@@ -28,6 +29,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::transcript::Transcript;
+    #[pymodule_export]
+    use super::vocabularies::register_vocabulary;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -16,7 +16,7 @@ use crate::input;
 const DETACH_BYTES: usize = 2_048;
 
 /// Which encodings have been used: the first use unpacks the vocabulary, which takes a while.
-static UNPACKED: [AtomicBool; Encoding::ALL.len()] = [const { AtomicBool::new(false) }; Encoding::ALL.len()];
+static UNPACKED: [AtomicBool; Encoding::LIMIT] = [const { AtomicBool::new(false) }; Encoding::LIMIT];
 
 fn run<T: Send>(
     py: Python<'_>,
@@ -25,7 +25,7 @@ fn run<T: Send>(
     work: impl FnOnce(&Tokenizer) -> Result<T, Fault> + Send,
 ) -> PyResult<T> {
     let encoding = attached(py, || input::encoding(encoding))?;
-    if bytes < DETACH_BYTES && UNPACKED[encoding as usize].swap(true, Ordering::Relaxed) {
+    if bytes < DETACH_BYTES && UNPACKED[encoding.index()].swap(true, Ordering::Relaxed) {
         attached(py, || work(encoding.tokenizer()))
     } else {
         detached(py, || work(encoding.tokenizer()))

@@ -22,6 +22,7 @@
     reason = "what is compiled for each kind of processor must be inlined there; see `simd`"
 )]
 
+mod any_tokenizer;
 mod characters;
 mod class_table;
 mod classes;
@@ -30,6 +31,7 @@ mod merge;
 #[cfg(feature = "naive")]
 pub mod naive;
 mod prefix_sums;
+mod registered;
 mod scan;
 mod simd;
 mod special;
@@ -39,7 +41,12 @@ mod tokenizer;
 mod truncate;
 mod vocabulary;
 
+pub use any_tokenizer::Tokenizer;
 pub use encoding::Encoding;
 pub use prefix_sums::PrefixSum;
-pub use tokenizer::{Tokenizer, UnknownToken};
+pub use registered::{
+    Cut, Definition, Dialect, PatternError, REGISTERED_LIMIT, Registered, Split, VocabularyError, register,
+    registered_names,
+};
+pub use tokenizer::UnknownToken;
 pub use truncate::{Keep, Truncation};

@@ -484,7 +484,7 @@ mod tests {
             // Windows start and end inside characters, so pieces may too.
             let piece = &text.as_bytes()[cut.min(text.len())..];
             for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
-                let tables = encoding.tokenizer().tables();
+                let tables = encoding.tokenizer().as_published().unwrap().tables();
                 let tokens = by_heap(tables, piece);
                 prop_assert_eq!(merged(tables, piece), &tokens[..]);
                 prop_assert_eq!(tables.count_merged(piece, &mut Scratch::default()), tokens.len());
@@ -524,7 +524,7 @@ mod tests {
             format!("{}{}", "=".repeat(900), "qxz").repeat(size / 903),
         ];
         for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
-            let tables = encoding.tokenizer().tables();
+            let tables = encoding.tokenizer().as_published().unwrap().tables();
             for text in &texts {
                 let work = |piece: &[u8]| {
                     let mut scratch = Scratch::default();

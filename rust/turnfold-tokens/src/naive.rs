@@ -29,14 +29,19 @@ impl Naive {
     ///
     /// # Panics
     ///
-    /// If the crate's own vocabulary does not decode or a pattern does not compile.
+    /// If the encoding is a registered one, which has no twin here, or a pattern does not compile.
     #[expect(clippy::expect_used, reason = "a judge that cannot be built must stop the test")]
     pub fn new(encoding: Encoding) -> Self {
         let pattern = match encoding {
             Encoding::O200kBase | Encoding::O200kHarmony => O200K,
             Encoding::Cl100kBase => CL100K,
+            Encoding::Registered(_) => "",
         };
-        let tables = encoding.tokenizer().tables();
+        let tables = encoding
+            .tokenizer()
+            .as_published()
+            .expect("a published encoding")
+            .tables();
         Self {
             pattern: Regex::new(pattern).expect("a published pattern"),
             ranks: tables

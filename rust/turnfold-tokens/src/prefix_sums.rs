@@ -21,7 +21,7 @@
 
 use crate::classes::{Class, class_at};
 use crate::thread_memory;
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::PublishedTokenizer;
 
 /// A place in a text and the tokens before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,13 +32,9 @@ pub struct PrefixSum {
     pub tokens: usize,
 }
 
-impl Tokenizer {
-    /// Places at which the text may be cut so that counts add up, with the tokens before each: what stands between any
-    /// two of them counts, alone, the difference of their tokens.
-    ///
-    /// The first is the start of the text and the last its end; others follow at least `every_bytes` apart, and
-    /// farther where a pre-token is longer or white space stands in between. Cost: as [`Tokenizer::count`].
-    pub fn prefix_sums(&self, text: &str, every_bytes: usize) -> Vec<PrefixSum> {
+impl PublishedTokenizer {
+    /// See [`crate::Tokenizer::prefix_sums`].
+    pub(crate) fn prefix_sums(&self, text: &str, every_bytes: usize) -> Vec<PrefixSum> {
         let bytes = text.as_bytes();
         let mut sums = vec![PrefixSum::default()];
         let mut due = every_bytes.max(1);

@@ -34,6 +34,7 @@ pub(crate) fn text(encoding: Encoding, id: u32) -> Option<Cow<'static, str>> {
         Encoding::Cl100kBase => &CL100K_BASE,
         Encoding::O200kBase => &O200K_BASE,
         Encoding::O200kHarmony => &O200K_HARMONY,
+        Encoding::Registered(_) => &[],
     };
     if let Some((_, text)) = named.iter().find(|(known, _)| *known == id) {
         return Some(Cow::Borrowed(text));

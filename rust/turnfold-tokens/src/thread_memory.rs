@@ -29,8 +29,9 @@ impl ThreadMemory {
     #[inline]
     pub(crate) fn seen(&mut self, encoding: Encoding) -> (&mut Seen, &mut Scratch, &mut Batch) {
         let seen = match encoding {
-            Encoding::O200kBase | Encoding::O200kHarmony => &mut self.o200k,
             Encoding::Cl100kBase => &mut self.cl100k,
+            // Registered encodings have a memory of their own and never come here.
+            _ => &mut self.o200k,
         };
         (seen, &mut self.scratch, &mut self.batch)
     }

@@ -11,7 +11,7 @@ use crate::tables::{KEY_BYTES, Tables, hash, key_at, length_of};
 use crate::thread_memory::{self, Batch, Seen, ThreadMemory, Unseen};
 use crate::vocabulary::LONGEST_TOKEN;
 
-/// An id that [`Tokenizer::decode`] does not know.
+/// An id that [`crate::Tokenizer::decode`] does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownToken {
     /// The encoding asked.
@@ -36,24 +36,14 @@ impl fmt::Display for UnknownToken {
 
 impl std::error::Error for UnknownToken {}
 
-/// One encoding, ready to use; get it from [`Encoding::tokenizer`].
-///
-/// All methods take any text, never fail and never panic on it. A text that looks like a special token
-/// (`<|endoftext|>`) is ordinary text. Results depend on the text alone. A tokenizer is shared by threads without
-/// locks: what it learns while counting (a bounded table of pieces seen) is kept per thread.
-pub struct Tokenizer {
+/// One published encoding, ready to use. What its methods promise stands at [`crate::Tokenizer`].
+pub(crate) struct PublishedTokenizer {
     encoding: Encoding,
     pattern: Pattern,
     tables: &'static Tables,
 }
 
-impl fmt::Debug for Tokenizer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Tokenizer").field(&self.encoding.name()).finish()
-    }
-}
-
-impl Tokenizer {
+impl PublishedTokenizer {
     pub(crate) fn new(encoding: Encoding, pattern: Pattern, tables: &'static Tables) -> Self {
         Self {
             encoding,
@@ -67,20 +57,20 @@ impl Tokenizer {
     }
 
     /// The encoding this is.
-    pub fn encoding(&self) -> Encoding {
+    pub(crate) fn encoding(&self) -> Encoding {
         self.encoding
     }
 
     /// How many tokens the text is. Cost: linear; some 5 to 15 ns a byte for text not seen before, 2 to 5 for text seen.
-    pub fn count(&self, text: &str) -> usize {
+    pub(crate) fn count(&self, text: &str) -> usize {
         self.count_pieces(text.as_bytes(), usize::MAX).unwrap_or(usize::MAX)
     }
 
     /// How many tokens the text is, or `None` if it is more than `limit`.
     ///
-    /// Cost: as [`Tokenizer::count`] for the part of the text that exceeds the limit, not for what follows. (One
+    /// Cost: as [`PublishedTokenizer::count`] for the part of the text that exceeds the limit, not for what follows. (One
     /// pre-token, such as a megabyte of one letter, is counted whole.)
-    pub fn count_up_to(&self, text: &str, limit: usize) -> Option<usize> {
+    pub(crate) fn count_up_to(&self, text: &str, limit: usize) -> Option<usize> {
         // A token is at most this long, so the length alone may tell.
         if text.len().div_ceil(LONGEST_TOKEN) > limit {
             return None;
@@ -88,8 +78,8 @@ impl Tokenizer {
         self.count_pieces(text.as_bytes(), limit)
     }
 
-    /// The ids of the tokens. Cost: as [`Tokenizer::count`] and four bytes a token.
-    pub fn encode(&self, text: &str) -> Vec<u32> {
+    /// The ids of the tokens. Cost: as [`PublishedTokenizer::count`] and four bytes a token.
+    pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         let text = text.as_bytes();
         let mut ids = Vec::with_capacity(text.len() / 4);
         thread_memory::with(|memory| {
@@ -111,7 +101,7 @@ impl Tokenizer {
     /// # Errors
     ///
     /// The first id that is neither a token nor a special token of this encoding.
-    pub fn decode(&self, ids: &[u32]) -> Result<Vec<u8>, UnknownToken> {
+    pub(crate) fn decode(&self, ids: &[u32]) -> Result<Vec<u8>, UnknownToken> {
         let mut bytes = Vec::with_capacity(ids.len() * 4);
         for (index, id) in ids.iter().enumerate() {
             if let Some(token) = self.tables.vocabulary.token(*id) {
@@ -250,7 +240,7 @@ impl Work for CountMerged<'_> {
 
 /// Counting a text up to a limit.
 struct CountPieces<'a> {
-    tokenizer: &'a Tokenizer,
+    tokenizer: &'a PublishedTokenizer,
     text: &'a [u8],
     limit: usize,
     memory: &'a mut ThreadMemory,
@@ -317,7 +307,7 @@ mod tests {
         ) {
             let text = parts.concat();
             for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
-                let tokenizer = encoding.tokenizer();
+                let tokenizer = encoding.tokenizer().as_published().unwrap();
                 let tokens = tokenizer.encode(&text).len();
                 for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
                     // A thread of its own has seen nothing; the second count finds what the first left.

@@ -3,10 +3,10 @@
 use crate::classes::Class;
 use crate::prefix_sums::PrefixSum;
 use crate::thread_memory::{self, ThreadMemory};
-use crate::tokenizer::Tokenizer;
+use crate::tokenizer::PublishedTokenizer;
 use crate::vocabulary::LONGEST_TOKEN;
 
-/// Which part of a text [`Tokenizer::truncate`] keeps.
+/// Which part of a text [`crate::Tokenizer::truncate`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// The beginning.
@@ -34,16 +34,9 @@ const WHOLE: usize = 4096;
 /// How many tokens beside a cut in a long pre-token are merged again to try a character edge.
 const CONTEXT: usize = 16;
 
-impl Tokenizer {
-    /// The longest beginning, end or both of a text that is at most `max_tokens` when counted alone.
-    ///
-    /// Cuts fall between characters, so what is kept is text: no half of a character, no U+FFFD. With
-    /// [`Keep::Both`] the two parts together, and joined without anything between, are at most `max_tokens`; each
-    /// is the longest for its share. Only where more than 4096 bytes of one pre-token are kept, a part that is longer
-    /// by less than a token may be missed.
-    ///
-    /// Cost: as [`Tokenizer::count`] of what is kept (head), of the text (tail).
-    pub fn truncate(&self, text: &str, max_tokens: usize, keep: Keep) -> Truncation {
+impl PublishedTokenizer {
+    /// See [`crate::Tokenizer::truncate`].
+    pub(crate) fn truncate(&self, text: &str, max_tokens: usize, keep: Keep) -> Truncation {
         let length = text.len();
         if self.count_up_to(text, max_tokens).is_some() {
             return Truncation {
@@ -60,26 +53,13 @@ impl Tokenizer {
                 head_bytes: 0,
                 tail_start: self.tail(text, max_tokens),
             },
-            Keep::Both => self.both(text, max_tokens),
-        }
-    }
-
-    fn both(&self, text: &str, max_tokens: usize) -> Truncation {
-        let head_bytes = self.head(text, max_tokens.div_ceil(2));
-        let head = text.get(..head_bytes).unwrap_or_default();
-        let mut share = max_tokens.saturating_sub(self.count(head));
-        while share > 0 {
-            let tail_start = self.tail(text, share);
-            let joined = [head, text.get(tail_start..).unwrap_or_default()].concat();
-            let excess = self.count(&joined).saturating_sub(max_tokens);
-            if excess == 0 && tail_start >= head_bytes {
-                return Truncation { head_bytes, tail_start };
-            }
-            share = share.saturating_sub(excess.max(1));
-        }
-        Truncation {
-            head_bytes,
-            tail_start: text.len(),
+            Keep::Both => joined_ends(
+                text,
+                max_tokens,
+                &|part| self.count(part),
+                &|max| self.head(text, max),
+                &|max| self.tail(text, max),
+            ),
         }
     }
 
@@ -200,6 +180,35 @@ impl Tokenizer {
     }
 }
 
+/// A beginning with the larger half of the tokens and an end with the rest, which fit when joined: the end is shorter
+/// by as many tokens as joining makes. `head` and `tail` say where a part of so many tokens ends and starts.
+pub(crate) fn joined_ends(
+    text: &str,
+    max_tokens: usize,
+    count: &dyn Fn(&str) -> usize,
+    head: &dyn Fn(usize) -> usize,
+    tail: &dyn Fn(usize) -> usize,
+) -> Truncation {
+    let head_bytes = head(max_tokens.div_ceil(2));
+    let head = text.get(..head_bytes).unwrap_or_default();
+    let mut share = max_tokens.saturating_sub(count(head));
+    while share > 0 {
+        let tail_start = tail(share);
+        let end = text.get(tail_start..).unwrap_or_default();
+        let excess = count(&[head, end].concat())
+            .max(count(head) + count(end))
+            .saturating_sub(max_tokens);
+        if excess == 0 && tail_start >= head_bytes {
+            return Truncation { head_bytes, tail_start };
+        }
+        share = share.saturating_sub(excess.max(1));
+    }
+    Truncation {
+        head_bytes,
+        tail_start: text.len(),
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Head,
@@ -214,7 +223,7 @@ fn longest(length: usize, fits: impl Fn(usize) -> Option<bool>) -> usize {
 }
 
 /// Whether a part of a text is at most `budget` tokens; `None` if it is not on character edges.
-fn fits(tokenizer: &Tokenizer, part: Option<&str>, budget: usize) -> Option<bool> {
+fn fits(tokenizer: &PublishedTokenizer, part: Option<&str>, budget: usize) -> Option<bool> {
     part.map(|part| tokenizer.count_up_to(part, budget).is_some())
 }
 
@@ -229,7 +238,7 @@ const STRIDE: usize = 1024;
 
 /// The token count of a text with some of its pre-token edges.
 struct Edges<'t> {
-    tokenizer: &'t Tokenizer,
+    tokenizer: &'t PublishedTokenizer,
     text: &'t [u8],
     /// Some edges, [`STRIDE`] bytes or more apart.
     known: Vec<PrefixSum>,
@@ -237,7 +246,7 @@ struct Edges<'t> {
 }
 
 impl<'t> Edges<'t> {
-    fn new(tokenizer: &'t Tokenizer, text: &'t str) -> Self {
+    fn new(tokenizer: &'t PublishedTokenizer, text: &'t str) -> Self {
         let known = tokenizer.prefix_sums(text, STRIDE);
         let total = known.last().map_or(0, |sum| sum.tokens);
         Self {
@@ -300,7 +309,7 @@ impl<'t> Edges<'t> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Encoding;
+    use crate::{Encoding, Tokenizer};
 
     fn samples() -> Vec<String> {
         let mixed = "fn main() {\n    println!(\"Grüße, 世界 👩‍👩‍👧 don't  \\n\");\r\n}\n\n\t// 1234567 = \u{3000}x\n";

@@ -153,7 +153,7 @@ fn difference(later: TokenCount, earlier: TokenCount) -> TokenCount {
     }
 }
 
-type Slots<T> = [OnceLock<T>; Encoding::ALL.len()];
+type Slots<T> = [OnceLock<T>; Encoding::LIMIT];
 
 /// Counts made so far for one segment, by encoding. Filled once each, by whichever thread is first; a part of a
 /// segment and two segments joined take along what was counted.
@@ -225,7 +225,7 @@ impl HeadMemo {
 }
 
 fn slot_of(encoding: Encoding) -> usize {
-    Encoding::ALL.iter().position(|&e| e == encoding).unwrap_or(0)
+    encoding.index()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 pub(crate) mod block;
 pub(crate) mod cl100k;
+pub(crate) mod gpt2;
+pub(crate) mod llama3;
 pub(crate) mod o200k;
 
 use crate::classes::{Class, class_at};
