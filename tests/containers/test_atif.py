@@ -35,19 +35,22 @@ def test_what_was_observed_without_a_call_is_a_user_message():
     assert said[-1][0] == "assistant"
 
 
-def test_the_summary_is_a_step_with_the_next_number():
+def test_the_summary_is_a_step_and_the_numbers_behind_it_follow():
     log = read_log(SAMPLE)
     result = compact_sync(log.transcripts[0].transcript, Policy(OnRequest(), (Summarize(KeepMessages(3)),)))
     assert isinstance(result, CompactionResult)
     before, after = json.loads(SAMPLE), json.loads(log.write({"s7": result}))
     summary = after["steps"][1]
     assert summary == {
-        "step_id": 14,
+        "step_id": 2,
         "source": "user",
         "message": result.summary,
         "extra": {"context_management": {"type": "compaction", "boundary": "replace"}},
     }
-    assert after["steps"][-2:] == before["steps"][-2:]
+    assert [step["step_id"] for step in after["steps"]] == list(range(1, len(after["steps"]) + 1))
+    last = len(after["steps"])
+    kept = zip(before["steps"][-2:], (last - 1, last), strict=True)
+    assert after["steps"][-2:] == [{**step, "step_id": number} for step, number in kept]
     assert {**after, "steps": []} == {**before, "steps": []}
 
 
@@ -63,8 +66,18 @@ def test_a_step_whose_observation_stays_keeps_it_without_its_message():
     assert isinstance(result, CompactionResult)
     assert result.transcript.roles == ("user", "user", "assistant", "user")
     after = json.loads(log.write({"t": result}))["steps"]
-    assert after[1] == {**steps[3], "message": ""}
-    assert after[2:] == steps[4:]
+    assert after[1:] == [{**steps[3], "message": "", "step_id": 2}, {**steps[4], "step_id": 3}]
+
+
+def test_numbers_with_a_gap_stay():
+    said = ("user", "agent", "user", "agent", "user")
+    steps = [{"step_id": 3 * k + 1, "source": s, "message": "Look at the gauge. " * 90} for k, s in enumerate(said)]
+    log = read_log(json.dumps({"schema_version": "ATIF-v1.7", "session_id": "t", "steps": steps}).encode())
+    result = compact_sync(log.transcripts[0].transcript, Policy(OnRequest(), (Summarize(KeepMessages(1)),)))
+    assert isinstance(result, CompactionResult)
+    after = json.loads(log.write({"t": result}))["steps"]
+    assert after[-1] == steps[-1]
+    assert [step["step_id"] for step in after[:-1]] == [14]
 
 
 def test_the_event_stream_holds_no_transcript():

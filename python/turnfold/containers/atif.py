@@ -24,7 +24,8 @@ class Atif(Listed):
     model saw them again. Where a source is none of `system`, `user`, `agent`, calls or a model tell the agent's.
 
     The summary takes the place of the steps, as a user's step marked with `context_management` of type `compaction`.
-    `step_id`s of the others stay.
+    Where `step_id`s count from 1 without a gap, as ATIF demands, the steps behind it are numbered again; nothing in a
+    trajectory refers to these numbers.
     """
 
     name: ClassVar[str] = "atif"
@@ -102,10 +103,20 @@ class Atif(Listed):
                 if key in object_of(step.value):
                     yield edit_value(document, step, (index, (key,)), b'""')
         gone = {index for k in held for index in origins[k]} - emptied
+        holes = {origins[hole.start][0]: hole for hole in change.holes}
         new: list[tuple[int, bytes]] = []
-        for hole in change.holes:
-            first = min(index for k in range(hole.start, hole.stop) for index in origins[k])
-            new.append((first, encode(self.spell(elements, "user", hole.text))))
+        counted = all(object_of(element.value).get("step_id") == element.index + 1 for element in elements)
+        number = 0
+        for element in elements:
+            if element.index in holes:
+                number += 1
+                spelled = object_of(self.spell(elements, "user", holes[element.index].text))
+                new.append((element.index, encode({**spelled, "step_id": number} if counted else spelled)))
+            if element.index in gone:
+                continue
+            number += 1
+            if counted and number != element.index + 1:
+                yield edit_value(document, element, (element.index, ("step_id",)), encode(number))
         yield from edit_items([(element.start, element.stop) for element in elements], gone, new)
 
     def spell(self, elements: Sequence[Record], role: str, text: str) -> object:

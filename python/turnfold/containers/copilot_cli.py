@@ -1,5 +1,6 @@
 """Session logs of GitHub Copilot CLI."""
 
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
@@ -10,6 +11,7 @@ from turnfold.containers.view import ChatView, view
 
 _KINDS: Final = frozenset({"system.message", "user.message", "assistant.message", "tool.execution_complete"})
 
+_NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:copilot_cli")
 _SYSTEM: Final = b'{"role":"system"'
 
 
@@ -61,7 +63,12 @@ class CopilotCli(LinkedRecords):
 
     def spell(self, records: Sequence[Record], change: Change, role: str, text: str) -> object:
         """Return an event of the role with the summary as its content."""
-        return {"type": f"{role}.message", "data": {"content": text}}
+        if role == "assistant":
+            return {
+                "type": "assistant.message",
+                "data": {"messageId": str(uuid.uuid5(_NAMESPACE, text)), "content": text},
+            }
+        return {"type": f"{role}.message", "data": {"content": text, **({"role": role} if role == "system" else {})}}
 
 
 class _Agent:

@@ -1,0 +1,221 @@
+"""Whether each agent's own loader takes the log that turnfold compacted, and what it holds then.
+
+    python benches/own_tools.py [--python KIND=PYTHON ...] [--corpus FOLDER] [--commands] [FILE ...]
+
+Files are the test samples unless named; `--corpus` adds a folder of recorded logs. Each log is read and compacted by
+rule, each result that it takes is written, and the loader of its kind (tool_readers.py) reads the log before and after.
+`--python` names a Python that has the tool, where this one has not; `--commands` prints how to make such ones.
+
+A log passes where the tool loads it, holds every summary and every kept text that it held before, and none of the texts
+that were replaced. Only results whose transcript the tool showed for the most part are asked of it. What the tool
+refuses already as it came, or never shows, says little about turnfold and is listed apart. Exits 1 where a log fails.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tool_readers import READERS, installed, reading
+
+from turnfold import CompactionResult, KeepMessages, OnRequest, Policy, Rules, Summarize, Transcript, compact_sync
+from turnfold.containers import read_log
+from turnfold.errors import NotWritableError, ReadError
+
+SAMPLES = Path(__file__).parent.parent / "tests" / "containers" / "samples"
+POLICY = Policy(OnRequest(), (Summarize(KeepMessages(2)),))
+ENOUGH = 24
+"""Shorter texts stand in other places by chance."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """The texts of one transcript as it came and as its result has them."""
+
+    before: frozenset[str]
+    after: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A log and what was written of it; what each result says, and the texts that no transcript says any more."""
+
+    name: str
+    kind: str
+    before: bytes
+    after: bytes
+    results: tuple[Said, ...]
+    gone: frozenset[str]
+
+
+def texts(transcripts: Iterable[Transcript]) -> set[str]:
+    """Every text of some length that someone says or a tool answers."""
+    return {
+        block.text.strip()
+        for transcript in transcripts
+        for index, role in enumerate(transcript.roles)
+        for block in transcript.blocks(index)
+        if role not in {"system", "developer"}
+        if block.kind in {"text", "tool_result"} and len(block.text.strip()) >= ENOUGH
+    }
+
+
+def case(name: str, data: bytes) -> Case | None:
+    """Compact a log; None where it is of no kind with a tool at hand, or nothing of it can be written."""
+    try:
+        log = read_log(data)
+    except ReadError:
+        return None
+    if log.container not in READERS:
+        return None
+    results: dict[str, CompactionResult] = {}
+    for logged in log.transcripts:
+        result = compact_sync(logged.transcript, POLICY, Rules())
+        if isinstance(result, CompactionResult):
+            try:
+                log.write({**results, logged.id: result})
+            except NotWritableError:
+                continue
+            results[logged.id] = result
+    if not results:
+        return None
+    after = {t.id: t.transcript for t in log.transcripts} | {k: r.transcript for k, r in results.items()}
+    whole = "\n".join(texts(after.values()))
+    gone = frozenset(text for text in texts(t.transcript for t in log.transcripts) if text not in whole)
+    came = {t.id: t.transcript for t in log.transcripts}
+    spoken = (Said(frozenset(texts([came[k]])), frozenset(texts([r.transcript]))) for k, r in results.items())
+    return Case(name, log.container, data, log.write(results), tuple(spoken), gone)
+
+
+def loaded(kind: str, paths: Sequence[Path], python: str | None) -> list[Mapping[str, object]]:
+    """What the tool holds of each file; in another Python where one is given."""
+    if python is None:
+        return [reading(kind, path) for path in paths]
+    script = str(Path(__file__).with_name("tool_readers.py"))
+    ran = subprocess.run([python, script, kind, *map(str, paths)], capture_output=True, text=True, check=False)
+    told = [json.loads(line) for line in ran.stdout.splitlines()]
+    if ran.returncode != 0 or len(told) != len(paths):
+        raise SystemExit(f"{python} has no {READERS[kind].distribution}: {ran.stderr[-300:]}")
+    return told
+
+
+def verdicts(cases: Sequence[Case], python: str | None) -> Iterator[tuple[str, str, str]]:
+    """What the tool says to each case of one kind: see `verdict`."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths: list[Path] = []
+        for number, case in enumerate(cases):
+            suffix = ".eval" if case.kind == "inspect_eval" else ".json"
+            for when, data in (("before", case.before), ("after", case.after)):
+                paths.append(Path(folder, f"{number}-{when}{suffix}"))
+                paths[-1].write_bytes(data)
+        told = loaded(cases[0].kind, paths, python)
+    for number, case in enumerate(cases):
+        yield verdict(case, told[2 * number], told[2 * number + 1])
+
+
+def verdict(case: Case, first: Mapping[str, object], second: Mapping[str, object]) -> tuple[str, str, str]:
+    """`loaded`, `not shown`, `failed` or `refused before`; the tool; why."""
+    tool = str(first["tool"])
+    if "refused" in first:
+        return "refused before", tool, str(first["refused"])[:200]
+    if not list_held(first):
+        return "refused before", tool, "the tool finds no message in it"
+    if "refused" in second:
+        return "failed", tool, f"refused: {second['refused']}"[:300]
+    known, held = said(first), said(second)
+    # Of a log with several transcripts, a tool may show one: the sessions of sub-agents are not in its view.
+    shown = [r for r in case.results if 2 * sum(text in known for text in r.before) > len(r.before)]
+    needed = {text for r in shown for text in r.after if text not in r.before or text in known}
+    lost = sorted(text for text in needed if text not in held)
+    if lost:
+        return "failed", tool, f"{len(lost)} texts are not there: {lost[0][:120]!r}"
+    # A summary may quote what it replaces.
+    rest = held
+    for result in case.results:
+        for text in result.after - result.before:
+            rest = rest.replace(text, "")
+    left = sorted(text for text in case.gone if text in rest)
+    if left:
+        return "failed", tool, f"{len(left)} replaced texts are still there: {left[0][:120]!r}"
+    if not shown:
+        return "not shown", tool, "the tool shows no transcript of it, before as after"
+    return "loaded", tool, f"{len(list_held(first))} messages before, {len(list_held(second))} after"
+
+
+def list_held(told: Mapping[str, object]) -> list[list[str]]:
+    """The messages that a reader told of."""
+    held = told["held"]
+    return held if isinstance(held, list) else []
+
+
+def said(told: Mapping[str, object]) -> str:
+    """All that a tool holds as one text, with the strings inside of JSON as they are meant."""
+    strings = [text for message in list_held(told) for text in message]
+    return "\n".join((*strings, *(inner for text in strings for inner in unwrapped(text))))
+
+
+def unwrapped(text: str) -> Iterator[str]:
+    """The strings inside a string that is JSON."""
+    try:
+        values = [json.loads(text)]
+    except ValueError:
+        return
+    while values:
+        value = values.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            values += value.values() if isinstance(value, dict) else value
+
+
+def files(options: argparse.Namespace) -> Iterator[tuple[str, bytes]]:
+    """The named files, or the samples; then the recorded ones."""
+    for path in options.files or sorted(SAMPLES.iterdir()):
+        yield path.name, path.read_bytes()
+    if options.corpus:
+        from corpus_table import files as recorded
+
+        for _, name, data in recorded(options.corpus):
+            yield name, data
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--python", action="append", default=[], metavar="KIND=PYTHON")
+    parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--commands", action="store_true", help="print how to install each tool")
+    options = parser.parse_args()
+    if options.commands:
+        for kind, reader in READERS.items():
+            print(f"python{reader.python} -m venv {kind} && {kind}/bin/pip install {reader.install}")
+        return 0
+    pythons = dict(given.split("=", 1) for given in options.python)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    tools: dict[str, str] = {}
+    cases: dict[str, list[Case]] = defaultdict(list)
+    for name, data in files(options):
+        if (found := case(name, data)) is not None:
+            cases[found.kind].append(found)
+    for kind, own in cases.items():
+        if kind not in pythons and installed(kind) is None:
+            counts[kind]["no tool here"] = len(own)
+            continue
+        for found, (what, tool, why) in zip(own, verdicts(own, pythons.get(kind)), strict=True):
+            counts[kind][what] += 1
+            tools[kind] = tool
+            print(f"{what:15} {kind:15} {found.name}: {why}")
+    print()
+    for kind in sorted(READERS):
+        told = ", ".join(f"{times} {what}" for what, times in sorted(counts[kind].items())) or "nothing to load"
+        print(f"{kind:15} {tools.get(kind, READERS[kind].distribution):28} {told}")
+    return 1 if any(count["failed"] for count in counts.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,55 @@
+"""What turnfold writes is loaded by the tools themselves, those of them that are installed.
+
+`python benches/own_tools.py --commands` says how to install the others, and `--python` runs them.
+"""
+
+from pathlib import Path
+
+import pytest
+from own_tools import SAMPLES, Case, Said, case, verdict, verdicts
+from tool_readers import READERS, installed
+
+
+def cases(kind: str) -> list[Case]:
+    found = (case(path.name, path.read_bytes()) for path in sorted(SAMPLES.iterdir()))
+    return [one for one in found if one is not None and one.kind == kind]
+
+
+@pytest.mark.parametrize("kind", READERS)
+def test_its_own_tool_loads_what_is_written(kind: str):
+    if installed(kind) is None:
+        pytest.skip(f"{READERS[kind].distribution} is not installed")
+    own = cases(kind)
+    said = [(one.name, *told) for one, told in zip(own, verdicts(own, None), strict=True)]
+    assert not [told for told in said if told[1] == "failed"]
+    assert [told for told in said if told[1] == "loaded"]
+
+
+def told(*messages: str) -> dict[str, object]:
+    return {"tool": "tool 1", "held": [[message] for message in messages]}
+
+
+CASE = Case(
+    "log",
+    "aider",
+    b"",
+    b"",
+    (Said(frozenset({"old", "kept"}), frozenset({"kept", "summary"})),),
+    gone=frozenset({"old"}),
+)
+
+
+def test_a_case_fails_where_a_text_is_missing_or_a_replaced_one_stands():
+    before = told("old", "kept")
+    assert verdict(CASE, before, told("summary", "kept"))[0] == "loaded"
+    assert verdict(CASE, before, told("kept"))[0] == "failed"
+    assert verdict(CASE, before, told("summary"))[0] == "failed"
+    assert verdict(CASE, before, told("summary", "old", "kept"))[0] == "failed"
+    assert verdict(CASE, told("other"), told("other"))[0] == "not shown"
+    assert verdict(CASE, before, {"tool": "tool 1", "refused": "no"})[0] == "failed"
+    assert verdict(CASE, {"tool": "tool 1", "refused": "no"}, before)[0] == "refused before"
+
+
+def test_the_samples_of_each_kind_with_a_tool_can_be_written():
+    kinds = {one.kind for path in SAMPLES.iterdir() if (one := case(path.name, Path(path).read_bytes()))}
+    assert kinds == set(READERS)
