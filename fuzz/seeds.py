@@ -14,6 +14,9 @@ MOST_BYTES = 1536
 # As the targets read them: the byte between two bodies, the bytes before a text.
 BETWEEN = b"\xff"
 LIMITS = (b"\x00", b"\x05", b"\x28")
+# Where the wire formats keep their messages, and what a message or item has one of.
+LISTS = ("messages", "input", "contents")
+MARKS = frozenset(("role", "type", "parts"))
 NOTICES = (b"\x00", b"\x01", b"\x02", b"\x03")
 
 
@@ -39,8 +42,8 @@ def compact(value: object) -> bytes:
 
 def messages_of(value: object) -> list[object]:
     if isinstance(value, dict):
-        value = value.get("messages")
-    if isinstance(value, list) and value and all(isinstance(m, dict) and "role" in m for m in value):
+        value = next((value[field] for field in LISTS if field in value), None)
+    if isinstance(value, list) and value and all(isinstance(m, dict) and MARKS & m.keys() for m in value):
         return value
     return []
 

@@ -1,10 +1,11 @@
 //! A block that the provider signed or sealed is not what it is in the earlier transcript.
 //!
-//! Asked only where an earlier transcript of the same format is given (`scan_after`). A sealed block whose seal occurs
-//! there must have the same value there. In the model's latest run of messages, sealed blocks also stand in the same
+//! Asked only where an earlier transcript of the same format is given (`scan_after`). A sealed block whose seal, or whose
+//! id at the server, occurs there must have the same value there. In the model's latest run of messages, sealed blocks also stand in the same
 //! order, none is put before them, and a message that kept one of its sealed blocks kept them all. A message that lost
 //! every one is `missing_reasoning`'s business, since without thinking nobody asks for them; blocks that share one seal
-//! have no order of their own. A signature that the earlier transcript does not hold counts as a new block.
+//! have no order of their own. A signature that the earlier transcript does not hold counts as a new block,
+//! unless the id says otherwise.
 //!
 //! Providers verify the text against the signature, not the JSON around it. So values are compared: white space,
 //! escapes, the order of keys, how a number is written, fields that are `null`, and those that the format lets the
@@ -60,6 +61,8 @@ struct Earlier<'a> {
     places: HashMap<Cow<'a, str>, Option<Spot>>,
     /// How many seals that are no other block's each message holds.
     counts: HashMap<usize, usize>,
+    /// The server's ids of sealed items.
+    items: HashSet<Cow<'a, str>>,
 }
 
 impl<'a> Earlier<'a> {
@@ -83,10 +86,16 @@ impl<'a> Earlier<'a> {
         }
         Self {
             bytes: blocks.iter().map(BlockView::bytes).collect(),
+            items: blocks.iter().filter_map(BlockView::item_id).collect(),
             blocks,
             places,
             counts,
         }
+    }
+
+    /// Whether the block has a seal, or the server's id of a sealed item, that stands here.
+    fn knows(&self, seal: &str, block: &BlockView<'_>) -> bool {
+        self.places.contains_key(seal) || block.item_id().is_some_and(|id| self.items.contains(&id))
     }
 }
 
@@ -99,7 +108,7 @@ fn changed<'t>(
     let rewritten: Vec<BlockView<'t>> = transcript
         .messages()
         .flat_map(|message| message.blocks())
-        .filter(|block| block.seal().is_some_and(|seal| earlier.places.contains_key(&seal)))
+        .filter(|block| block.seal().is_some_and(|seal| earlier.knows(&seal, block)))
         .filter(|block| !earlier.bytes.contains(block.bytes()))
         .collect();
     if rewritten.is_empty() {

@@ -121,6 +121,7 @@ impl WireFormat for AnthropicMessages {
             .or_else(|| body.get("output_config").and_then(|c| c.get("format")));
         head.schema = schema.filter(|v| v.is_object()).map(Value::span);
         let kind = body.get("thinking").and_then(|t| t.get("type"));
+        head.caches = body.get("cache_control").is_some_and(Value::is_object);
         head.compacts = body.get("compaction").is_some_and(Value::is_object);
         head.thinking = kind.is_some_and(|k| k.is_text("enabled") || k.is_text("adaptive"));
         let Some(system) = body.get("system").filter(|v| !v.is_null()) else {

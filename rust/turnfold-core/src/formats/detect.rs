@@ -11,7 +11,9 @@ use crate::json::Value;
 pub enum Strength {
     /// Seen more often in this format than in others.
     Hint,
-    /// Belongs to this format; gateways pass it through in others too.
+    /// Belongs to this format; bodies for gateways that are in others have it too.
+    Passed,
+    /// Belongs to this format.
     Usual,
     /// Exists in this format only.
     Proof,

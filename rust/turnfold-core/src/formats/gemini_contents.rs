@@ -67,7 +67,8 @@ impl WireFormat for GeminiContents {
     }
 
     fn render_order(&self) -> &'static [Section] {
-        // Not documented; cached contents are described in this order.
+        // Not documented. A cached content (the page "Context caching") holds instructions, tools and contents, and what
+        // is sent beside it may change none of them.
         &[Section::System, Section::Tools, Section::Messages]
     }
 

@@ -85,6 +85,7 @@ impl Transcript {
             remote: None,
             schema: None,
             thinking: false,
+            caches: false,
             compacts: false,
             continued: false,
             unstored: false,

@@ -6,7 +6,8 @@ use crate::rules::{
 
 /// The demands of the format. Error texts are as public reports and recordings quote them: google-gemini/gemini-cli#3814,
 /// #4029, #5443, #7784 and #13467, LionSR/TeXRA#2511, and the recordings of OpenTelemetry's test suite; signatures and
-/// the order of parallel calls are as the page "Thought signatures" says.
+/// the order of parallel calls are as the page "Thought signatures" says, whose questions and answers name two values
+/// that skip the check (Vertex AI's page only the first).
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::NextMessage,
     id_scope: IdScope::WhileOpen,
@@ -34,7 +35,8 @@ pub static RULES: Rules = Rules {
     first_call_signed: Some(refused(
         "GM-5",
         "Function call is missing a thought_signature in functionCall parts. For calls that came from elsewhere the \
-         page names a value that skips the check, `skip_thought_signature_validator`; else leave the calls out",
+         page names values that skip the check, `skip_thought_signature_validator` or \
+         `context_engineering_is_the_way_to_go`; else leave the calls out",
     )),
     name_needed: Some(refused("GM-7", "function_response.name: Name cannot be empty")),
     result_repeats_id: Some(refused_by_some("GM-7", "the response must repeat the id of its call")),
@@ -61,7 +63,7 @@ pub static RULES: Rules = Rules {
     }),
     seals_unchanged: Some(SealDemand {
         free_fields: &[],
-        demand: refused("GM-6", "the thought signature does not fit its part"),
+        demand: refused("GM-6", "Corrupted thought signature"),
     }),
     ..Rules::NONE
 };
