@@ -86,11 +86,25 @@ def repair(transcript: Transcript, options: RepairOptions = DEFAULT_REPAIR) -> t
     """Mend what a scan with the same options finds, and say what was done.
 
     Results without a call, and all but the first of a call, go; results in the wrong place are moved; abandoned calls
-    get a result or go; ids are given and made distinct; lost reasoning, blank text and empty messages go; blocks are
-    put in the order that is asked for. What only the caller can know stays: turns of roles, instructions in the wrong
-    place, reasoning that a provider misses, and calls that are awaited. Messages that are not touched keep their bytes
-    and objects. A clean transcript comes back unchanged, without repairs, and repairing twice is repairing once.
+    get a result or go; ids and names are given, corrected and made distinct; lost reasoning, blank text and empty
+    messages go; blocks are put in the order that is asked for. Calls that are awaited stay as they are, and so does
+    what they are known by: where names pair, earlier calls of the name stay too. Messages not touched keep their
+    bytes and objects. A clean transcript comes back unchanged, without repairs, and repairing twice is repairing once.
     O(messages + bytes of changed ones).
+
+    Findings that it mends: `arguments_not_text`, `blank_text`, `call_id_form`, `call_out_of_turn` (where a message of
+    the model stands before, which takes the calls in), `call_without_id`, `duplicate_call_id`, `duplicate_result`,
+    `early_prefill`, `empty_call_list`, `empty_content`, `interleaved_calls` (results in a message with calls),
+    `item_id_as_call_id`, `loose_reasoning`, `misplaced_result`, `missing_name` (of a result whose call has one),
+    `omitted_call_id`, `only_reasoning`, `orphan_result`, `reasoning_without_summary`, `result_count`,
+    `result_not_first`, `result_without_id`, `text_after_call`, `unanswered_call`.
+
+    Findings that it leaves, because what is missing or meant only the caller knows: `broken_seal`, `changed_seal`,
+    `compaction_block_ambiguous`, `compaction_block_misplaced`, `first_not_user`, `late_system`, `leading_system`,
+    `lone_surrogate`, `loop_without_reasoning`, `lost_reasoning`, `misplaced_trigger`, `missing_reasoning`,
+    `missing_signature`, `no_messages`, `orphan_part`, `output_limit`, `over_window`, `refused_reasoning`,
+    `repeated_role`, `server_held`, `several_system`, `too_many_cache_breakpoints`, `tools_not_sent`,
+    `trailing_assistant`, `trailing_space`, `unexpected_role`, `unknown_role`, `unresolvable_id`.
     """
     fields = _fields(options.scan)
     kernel, repairs, kept = _core.repair(kernel_of(transcript), fields, options.unanswered)

@@ -1,6 +1,9 @@
 """Laws of repair, on generated transcripts of every format that has a generator, with one to three damages."""
 
+import json
+import re
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold import RepairOptions, Transcript, repair, scan
+from turnfold.checks import rules
 from turnfold.testing.damage import DAMAGES, damaged
 from turnfold.testing.generators import BY_FORMAT, Body
 
@@ -135,3 +139,14 @@ def test_the_damages_are_what_repair_mends(wire_format: str, name: str) -> None:
     """Guard the laws against a generator that damages nothing."""
     repaired = sum(bool(repair(broken(wire_format, seed, [name]))[1]) for seed in range(40))
     assert repaired >= 8
+
+
+def test_the_docstring_says_what_is_mended_and_what_is_left() -> None:
+    """Every finding code stands in one of the two lists, and what the table of repairs shows in the first."""
+    _, lists = (repair.__doc__ or "").split("Findings that it mends:")
+    mended, left = (re.findall(r"`(\w+)`", part) for part in lists.split("Findings that it leaves"))
+    assert mended == sorted(set(mended))
+    assert left == sorted(set(left))
+    assert sorted(mended + left) == sorted({rule.code for rule in rules()})
+    table = json.loads((Path(__file__).parents[1] / "vectors" / "repair.json").read_text(encoding="utf-8"))
+    assert {code for case in table["cases"] for code, *_ in case["repairs"]} == set(mended)

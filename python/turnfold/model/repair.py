@@ -7,7 +7,11 @@ import msgspec
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 
 RepairAction = Literal["drop", "move", "synthesize", "rename", "fill"]
-"""What was done: something went, stands elsewhere, was made up, has another id, or stands in for what is gone."""
+"""What was done.
+
+Something went (`drop`), stands elsewhere (`move`), was made up (`synthesize`), has another id or name (`rename`), or is
+there now because it must be (`fill`): a text in place of what is gone, a list, a string around a value.
+"""
 
 Unanswered = Literal["drop", "synthesize"]
 """What becomes of a call that nobody answered and nobody waits for."""

@@ -3,6 +3,7 @@
 //! A client that parses arguments for its own use, and stores the message with what it got, leaves an object.
 
 use super::{Category, Check, Scene};
+use crate::formats::WireFormat;
 use crate::json::{Document, Value};
 use crate::transcript::{BlockKind, BlockView, TextForm};
 
@@ -19,7 +20,10 @@ fn run(scene: &mut Scene<'_>) {
     };
     for message in scene.transcript.messages() {
         for block in message.blocks() {
-            if block.kind() == BlockKind::ToolCall && may_be_other_than_text(&block) && !is_text(scene, &block) {
+            if block.kind() == BlockKind::ToolCall
+                && may_be_other_than_text(&block)
+                && !is_text(scene.transcript.format(), &block)
+            {
                 scene.report_call(demand, &block, "the call's arguments are no string");
             }
         }
@@ -27,15 +31,16 @@ fn run(scene: &mut Scene<'_>) {
 }
 
 /// Whether the name or the arguments are no string or not there; a call of two strings needs no second look.
-fn may_be_other_than_text(block: &BlockView<'_>) -> bool {
+pub(crate) fn may_be_other_than_text(block: &BlockView<'_>) -> bool {
     let rows = block.row.texts.start as usize..block.row.texts.end as usize;
     let texts = block.segment.texts.get(rows).unwrap_or_default();
     texts.len() < 2 || texts.iter().any(|text| text.form != TextForm::JsonString)
 }
 
-fn is_text(scene: &Scene<'_>, block: &BlockView<'_>) -> bool {
+/// Whether the arguments are a string, or not there.
+pub(crate) fn is_text(format: &dyn WireFormat, block: &BlockView<'_>) -> bool {
     Document::parse(block.bytes()).is_ok_and(|document| {
-        let arguments = scene.transcript.format().arguments(document.root());
+        let arguments = format.arguments(document.root());
         arguments.is_none_or(Value::is_string)
     })
 }

@@ -401,7 +401,7 @@ impl<'a> Scene<'a> {
 }
 
 /// Whether a message of the model asks it to go on. O(bytes of the message) where the field's name stands in it.
-fn asks_to_go_on(message: &MessageView<'_>, prefill: PrefillDemand) -> bool {
+pub(crate) fn asks_to_go_on(message: &MessageView<'_>, prefill: PrefillDemand) -> bool {
     memchr::memmem::find(message.bytes(), prefill.field.as_bytes()).is_some()
         && Document::parse(message.bytes()).is_ok_and(|document| {
             document

@@ -24,30 +24,37 @@ fn run(scene: &mut Scene<'_>) {
     let unanswered: HashSet<BlockRef> = table.pending.iter().chain(&table.abandoned).copied().collect();
     let repeated = table.repeated_results.iter().filter(|pair| !pair.misplaced);
     let repeated: HashSet<BlockRef> = repeated.map(|pair| pair.result).collect();
-    let awaited_later: HashSet<BlockRef> = table
-        .pairs
-        .iter()
-        .filter(|pair| scene.block(pair.result).is_some_and(|result| result.row.non_blocking))
-        .map(|pair| pair.call)
-        .collect();
-    let (mut calls, mut before) = (0, None);
+    let mut awaited_later: HashSet<BlockRef> = HashSet::new();
+    // Calls that are answered in a message, whatever else is awaited of them.
+    let mut here: HashSet<(BlockRef, usize)> = HashSet::new();
+    for pair in &table.pairs {
+        if scene.block(pair.result).is_some_and(|result| result.row.non_blocking) {
+            awaited_later.insert(pair.call);
+        } else {
+            here.insert((pair.call, pair.result.message));
+        }
+    }
+    let mut calls: Vec<BlockRef> = Vec::new();
+    let mut before = None;
     for message in scene.transcript.messages() {
-        let at_client = |kind: BlockKind, but: &dyn Fn(&BlockView<'_>) -> bool| {
-            let blocks = message
-                .blocks()
-                .filter(|block| block.kind() == kind && !block.row.server_side);
-            blocks.filter(|block| !block.row.whole && !but(block)).count()
-        };
+        let of_kind = message
+            .blocks()
+            .filter(|block| !block.row.server_side && !block.row.whole);
         if message.role() == Role::Assistant {
-            let open = |call: &BlockView<'_>| {
-                let at = BlockRef::of(call);
-                unanswered.contains(&at) || awaited_later.contains(&at)
-            };
-            let joined = before == Some(Role::Assistant);
-            calls = at_client(BlockKind::ToolCall, &open) + if joined { calls } else { 0 };
+            if before != Some(Role::Assistant) {
+                calls.clear();
+            }
+            let own = of_kind.filter(|block| block.kind() == BlockKind::ToolCall);
+            calls.extend(own.map(|call| BlockRef::of(&call)));
         } else if before == Some(Role::Assistant) {
+            let results = of_kind.filter(|block| block.kind() == BlockKind::ToolResult);
             let extra = |result: &BlockView<'_>| result.row.non_blocking || repeated.contains(&BlockRef::of(result));
-            let results = at_client(BlockKind::ToolResult, &extra);
+            let results = results.filter(|result| !extra(result)).count();
+            let waits = |call: &&BlockRef| {
+                let open = unanswered.contains(*call) || awaited_later.contains(*call);
+                !open || here.contains(&(**call, message.index))
+            };
+            let calls = calls.iter().filter(waits).count();
             if calls > 0 && results > 0 && results != calls {
                 report(scene, demand, &message, results, calls);
             }

@@ -176,6 +176,38 @@ impl WireFormat for GeminiContents {
         out
     }
 
+    fn id_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
+        match holder(block) {
+            Some("functionCall") => &["functionCall", "id"],
+            Some("function_call") => &["function_call", "id"],
+            Some("functionResponse") => &["functionResponse", "id"],
+            Some("function_response") => &["function_response", "id"],
+            _ => &[],
+        }
+    }
+
+    fn name_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
+        match holder(block) {
+            Some("functionCall") => &["functionCall", "name"],
+            Some("function_call") => &["function_call", "name"],
+            Some("functionResponse") => &["functionResponse", "name"],
+            Some("function_response") => &["function_response", "name"],
+            _ => &[],
+        }
+    }
+
+    fn bare_block(&self) -> bool {
+        true
+    }
+
+    fn text_block(&self, literal: &[u8]) -> Vec<u8> {
+        // The only part of a content may stand bare in the place of the list.
+        if literal.first() == Some(&b'{') {
+            return literal.to_vec();
+        }
+        [b"{\"text\":", literal, b"}"].concat()
+    }
+
     fn user_message(&self, blocks: &[Vec<u8>]) -> Vec<u8> {
         blocks_message("role", "user", "parts", blocks)
     }
@@ -200,6 +232,14 @@ impl WireFormat for GeminiContents {
         let field: &[u8] = if failed { b"{\"error\":" } else { b"{\"output\":" };
         [field, &json::escape(text), b"}"].concat()
     }
+}
+
+/// The field of a part that holds the call or result of a function.
+fn holder(block: &BlockView<'_>) -> Option<&'static str> {
+    let part = Document::parse(block.bytes()).ok()?;
+    let fields = ["functionCall", "function_call", "functionResponse", "function_response"];
+    let held = |field: &&str| part.root().get(field).is_some_and(Value::is_object);
+    fields.into_iter().find(held)
 }
 
 /// The role that a literal spells; without one it is the user's. Old SDKs put results under `function`.

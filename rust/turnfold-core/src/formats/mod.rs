@@ -178,6 +178,17 @@ pub trait WireFormat: Sync + fmt::Debug {
         &[]
     }
 
+    /// Where in the JSON of a call or result the tool's name stands, field by field. Empty where the kind has no name.
+    fn name_path(&self, block: &BlockView<'_>) -> &'static [&'static str] {
+        let _ = block;
+        &[]
+    }
+
+    /// Whether the field of a message that lists its blocks may hold one block bare.
+    fn bare_block(&self) -> bool {
+        false
+    }
+
     /// What a new call id may look like.
     fn call_id_form(&self) -> CallIdForm {
         let asked = self.rules().call_id_form;

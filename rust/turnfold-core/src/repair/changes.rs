@@ -25,6 +25,8 @@ pub(super) enum Position {
     Front,
     /// Behind its last result, or before everything.
     AfterResults,
+    /// Behind everything.
+    End,
     /// Before the first call that is not the provider's own.
     BeforeCall,
 }
@@ -106,21 +108,24 @@ pub(super) enum Outcome {
 pub(super) enum Site {
     /// The field with its list of blocks.
     List(&'static str),
-    /// The field with its only text, which becomes the first item of a list.
-    Text(&'static str),
+    /// The field with its only block, which becomes the first item of a list.
+    Only(&'static str),
 }
 
 impl Site {
-    pub(super) fn of(message: &MessageView<'_>) -> Option<Self> {
-        let mut only_text = None;
+    pub(super) fn of(format: &dyn WireFormat, message: &MessageView<'_>) -> Option<Self> {
+        let mut only = None;
+        let bare = |block: &BlockView<'_>| format.bare_block() && block.bytes().first() == Some(&b'{');
         for block in message.blocks() {
             match block.row.place {
                 Place::Item(field, _) => return Some(Self::List(field)),
-                Place::Field(field) if block.kind() == BlockKind::Text => only_text = Some(Self::Text(field)),
+                Place::Field(field) if block.kind() == BlockKind::Text || bare(&block) => {
+                    only = Some(Self::Only(field));
+                }
                 _ => {}
             }
         }
-        only_text.filter(|_| message.blocks().len() == 1)
+        only.filter(|_| message.blocks().len() == 1)
     }
 }
 
@@ -151,7 +156,7 @@ pub(super) fn outcome(
             block,
         })
     };
-    if let Some(site) = Site::of(message).filter(|_| !change.inserts.is_empty()) {
+    if let Some(site) = Site::of(transcript.format(), message).filter(|_| !change.inserts.is_empty()) {
         return Ok(with_inserts(transcript.format(), message, change, site));
     }
     if !change.blocks_gone.is_empty() {
@@ -254,11 +259,13 @@ fn with_inserts(format: &dyn WireFormat, message: &MessageView<'_>, change: &Cha
     let mut fronts = Vec::new();
     let mut results = Vec::new();
     let mut before_call = Vec::new();
+    let mut end = Vec::new();
     for (position, block) in inserts {
         match position {
             Position::Front => fronts.push(block),
             Position::AfterResults => results.push(block),
             Position::BeforeCall => before_call.push(block),
+            Position::End => end.push(block),
         }
     }
     let stays = |block: &BlockView<'_>| !gone.contains(&block.index);
@@ -273,7 +280,7 @@ fn with_inserts(format: &dyn WireFormat, message: &MessageView<'_>, change: &Cha
     }
     let mut places: HashSet<Place> = HashSet::new();
     let field = match site {
-        Site::List(field) | Site::Text(field) => field,
+        Site::List(field) | Site::Only(field) => field,
     };
     let own = message.blocks().filter(|block| match block.row.place {
         Place::Item(of, _) | Place::Field(of) => of == field,
@@ -292,6 +299,7 @@ fn with_inserts(format: &dyn WireFormat, message: &MessageView<'_>, change: &Cha
         }
     }
     list.append(&mut before_call);
+    list.append(&mut end);
     let origins = list.iter().map(|block| block.from).collect();
     let items: Vec<Vec<u8>> = list.into_iter().map(|block| block.bytes).collect();
     let mut bytes = b"[".to_vec();

@@ -39,6 +39,13 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         .filter(|pair| real(pair.result))
         .map(|pair| pair.call)
         .collect();
+    // Of several awaited calls with one id, an interim result would leave the others awaited alone.
+    let reused: HashSet<&str> = table.duplicate_call_ids.iter().map(String::as_str).collect();
+    let shares = |at: &BlockRef| {
+        let id = work.block(*at).and_then(|call| call.call_id());
+        id.is_some_and(|id| reused.contains(&*id))
+    };
+    answered.extend(table.pending.iter().filter(|at| shares(at)));
     let mut open: HashMap<Key, Vec<BlockRef>> = HashMap::new();
     let mut waiting: HashMap<Key, Vec<BlockRef>> = HashMap::new();
     let mut found: Vec<(BlockRef, BlockRef)> = Vec::new();

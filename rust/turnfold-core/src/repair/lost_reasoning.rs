@@ -26,7 +26,8 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
             run.push(message);
             continue;
         }
-        let takes = joins && message.role() == Role::Assistant && Site::of(&message).is_some();
+        let takes =
+            joins && message.role() == Role::Assistant && Site::of(work.transcript.format(), &message).is_some();
         for lost in run.drain(..) {
             changes.of(lost.index).gone = true;
             notes.push((lost.index, takes.then_some(message.index)));

@@ -70,6 +70,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let places = Places::new(work);
     let pending = work.pending();
     let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
+    let counted = work.counted();
     let mut changes = Changes::default();
     for pair in misplaced {
         if pending.contains(&pair.call) || held.contains(&pair.result.message) {
@@ -89,7 +90,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
             let name = places.put(work, &mut changes, pair.call, ResultSource::Moved(pair.result));
             let text = "The result did not stand where results of its call belong and was moved there.".to_owned();
             work.note_block(CODE, Action::Move, pair.result, name, text);
-        } else {
+        } else if !counted.contains(&pair.call) {
             for at in [pair.call, pair.result] {
                 changes.remove(at);
                 let text =

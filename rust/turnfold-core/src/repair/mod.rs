@@ -14,16 +14,23 @@ mod place;
 mod renames;
 mod work;
 
+pub mod arguments_not_text;
 pub mod call_id_form;
+pub mod call_out_of_turn;
 pub mod duplicate_call_id;
+pub mod early_prefill;
 pub mod empty_content;
+pub mod interleaved_calls;
 pub mod item_id_as_call_id;
 pub mod loose_reasoning;
 pub mod lost_reasoning;
 pub mod misplaced_result;
 pub mod missing_id;
+pub mod missing_name;
+pub mod omitted_call_id;
 pub mod orphan_result;
 pub mod reasoning_without_summary;
+pub mod result_count;
 pub mod result_not_first;
 pub mod text_after_call;
 pub mod unanswered_call;
@@ -80,7 +87,7 @@ pub enum Action {
     Synthesize,
     /// An id was given or replaced.
     Rename,
-    /// A text stands in for a message that must not go.
+    /// What must be there has come: a text for a message that must not go, a list, a string around a value.
     Fill,
 }
 
@@ -128,9 +135,10 @@ pub struct Repaired {
     pub kept: Vec<Option<usize>>,
 }
 
-/// Mends what a scan of `transcript` with the same options reports of calls, results, reasoning, order within messages
-/// and empty content. What only the caller can know is left alone: roles that do not take turns, instructions in the
-/// wrong place, reasoning that a provider misses, and everything about calls that are awaited.
+/// Mends what a scan of `transcript` with the same options reports of calls, results, their ids and names, reasoning,
+/// order within messages and empty content. What only the caller can know is left alone: roles that do not take turns,
+/// instructions in the wrong place, reasoning or signatures that a provider misses, what a tool is called, and everything
+/// about calls that are awaited.
 ///
 /// O(bytes of changed messages + blocks), times the rounds.
 ///
@@ -152,21 +160,30 @@ pub fn repair(transcript: &Transcript, options: &RepairOptions) -> Result<Repair
 
 type Kind = fn(&mut Work<'_>) -> Result<(), SpliceError>;
 
-/// Ids come first, as all pairing hangs on them, and are distinct before results move among their like; orphans go before calls are found unanswered, because a batch that
-/// only its own results follow is awaited; content is looked at when nothing more is taken away.
-const KINDS: [Kind; 14] = [
+/// Ids come first, as all pairing hangs on them, and are distinct before results move among their like; results of one
+/// batch are together before others come to them, as their order may say which call they answer; orphans go before
+/// calls are found unanswered, because a batch that only its own results follow is awaited; content is looked at when
+/// nothing more is taken away.
+const KINDS: [Kind; 21] = [
     item_id_as_call_id::run,
     missing_id::run,
+    missing_name::run,
+    result_count::run,
     misplaced_result::early,
     orphan_result::run,
     duplicate_call_id::run,
     call_id_form::run,
     result_not_first::run,
     misplaced_result::run,
+    interleaved_calls::run,
     unanswered_call::run,
+    omitted_call_id::run,
     lost_reasoning::run,
     loose_reasoning::run,
     empty_content::run,
     text_after_call::run,
+    call_out_of_turn::run,
     reasoning_without_summary::run,
+    arguments_not_text::run,
+    early_prefill::run,
 ];

@@ -1,8 +1,10 @@
 //! Where a result of a call belongs, and how it gets there.
 
+use std::collections::HashSet;
+
 use super::changes::{Changes, NewBlock, NewMessage, Position, Site, as_item};
 use super::work::Work;
-use crate::pairs::BlockRef;
+use crate::pairs::{BlockRef, PairTable};
 use crate::rules::ResultPlace;
 use crate::transcript::{Place, Role};
 
@@ -55,9 +57,36 @@ impl Places {
     pub(super) fn can_move(&self, work: &Work<'_>, result: BlockRef) -> bool {
         let Some(block) = work.block(result) else { return false };
         match self.place {
-            ResultPlace::NextMessage => block.row.place != Place::Message,
+            ResultPlace::NextMessage => block.row.place != Place::Message || work.transcript.format().bare_block(),
             ResultPlace::SameRun | ResultPlace::Later => block.row.place == Place::Message,
         }
+    }
+
+    /// Whether a result stands in the message after those with the calls of its batch, and others can come to it.
+    pub(super) fn is_first(&self, work: &Work<'_>, call: BlockRef, result: BlockRef) -> bool {
+        let end = self.ends.get(call.message).copied();
+        end.is_some_and(|end| end + 1 == result.message && Self::takes(work, end + 1))
+    }
+
+    /// The messages with calls of batches of which a result in its place stands in a further message.
+    pub(super) fn split(&self, table: &PairTable) -> HashSet<usize> {
+        let end = |call: BlockRef| self.ends.get(call.message).copied();
+        let further = table.pairs.iter().filter(|pair| !pair.misplaced);
+        let further = further.filter(|pair| end(pair.call).is_some_and(|end| end + 1 < pair.result.message));
+        let ends: HashSet<usize> = further.filter_map(|pair| end(pair.call)).collect();
+        let calls = self.ends.iter().enumerate();
+        calls
+            .filter(|(_, end)| ends.contains(end))
+            .map(|(call, _)| call)
+            .collect()
+    }
+
+    /// Whether a message takes results of the calls before it.
+    fn takes(work: &Work<'_>, message: usize) -> bool {
+        let message = work.transcript.message(message);
+        message.is_some_and(|message| {
+            message.role() == Role::User && Site::of(work.transcript.format(), &message).is_some()
+        })
     }
 
     /// Puts a result where results of the call belong; gives the name of the message that has it then. Results of one
@@ -94,10 +123,7 @@ impl Places {
         };
         let next = end + 1;
         let known = !changes.of(next).inserts.is_empty();
-        let takes = known || {
-            let message = work.transcript.message(next);
-            message.is_some_and(|message| message.role() == Role::User && Site::of(&message).is_some())
-        };
+        let takes = known || Self::takes(work, next);
         if takes {
             changes.of(next).inserts.push((Position::AfterResults, block));
             return Some(work.name(next));

@@ -25,6 +25,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let server_side = work.minds(CODE, rules.server_call_needs_result);
     let places = Places::new(work);
     let needed = needed_by_others(work, &table.abandoned);
+    let counted = work.counted();
     let mut changes = Changes::default();
     for &call in &table.abandoned {
         let Some(block) = work.block(call) else { continue };
@@ -33,13 +34,14 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         }
         let known = table.call_id(&work.transcript, call).is_some();
         let answerable = !block.row.server_side && known && places.has_place(work, call);
-        let wanted = work.options.unanswered == Unanswered::Synthesize || needed.contains(&call);
+        let wanted =
+            work.options.unanswered == Unanswered::Synthesize || needed.contains(&call) || counted.contains(&call);
         if answerable && wanted {
             let result = work.transcript.format().result_for(&block, NO_RESULT);
             let name = places.put(work, &mut changes, call, ResultSource::Made(result));
             let text = "The call has no result and got one that says so.".to_owned();
             work.note_block(CODE, Action::Synthesize, call, name, text);
-        } else {
+        } else if !counted.contains(&call) {
             changes.remove(call);
             let text = "The call has no result and went.".to_owned();
             work.note_block(CODE, Action::Drop, call, None, text);

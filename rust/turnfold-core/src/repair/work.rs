@@ -1,5 +1,6 @@
 //! A transcript under repair: its present form, where everything in it came from, and what was done.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use crate::findings;
 use crate::pairs::{self, BlockRef, PairTable};
 use crate::rules::{Demand, Rules};
 use crate::splice::{Part, SpliceError, assemble};
-use crate::transcript::{BlockView, MessageView, Role, Transcript};
+use crate::transcript::{BlockKind, BlockView, MessageView, Role, Transcript};
 
 /// The code under which messages go as empty, and under which they are filled.
 const EMPTY: &str = "empty_content";
@@ -115,6 +116,37 @@ impl<'a> Work<'a> {
     /// The calls that are awaited.
     pub(super) fn pending(&mut self) -> HashSet<BlockRef> {
         self.pairs().pending.iter().copied().collect()
+    }
+
+    /// The calls that must not go because an awaited call is known by a name and the number of calls of that name
+    /// before it. O(blocks).
+    pub(super) fn counted(&self) -> HashSet<BlockRef> {
+        let mut counted = HashSet::new();
+        let options = &self.options.scan;
+        if !self.rules().names_pair || options.closed {
+            return counted;
+        }
+        let mut upto: HashMap<&str, u32> = HashMap::new();
+        for (name, number) in options.pending_ids.iter().filter_map(|id| id.rsplit_once('#')) {
+            if let Ok(number) = number.parse::<u32>() {
+                let most = upto.entry(name).or_default();
+                *most = number.max(*most);
+            }
+        }
+        let mut counts: HashMap<Cow<'_, str>, u32> = HashMap::new();
+        for block in self.transcript.messages().flat_map(|message| message.blocks()) {
+            if upto.is_empty() || block.kind() != BlockKind::ToolCall || block.row.whole {
+                continue;
+            }
+            let Some(name) = block.name() else { continue };
+            let Some(&most) = upto.get(&*name) else { continue };
+            let count = counts.entry(name).or_default();
+            if *count <= most {
+                counted.insert(BlockRef::of(&block));
+            }
+            *count += 1;
+        }
+        counted
     }
 
     pub(super) fn block(&self, at: BlockRef) -> Option<BlockView<'_>> {

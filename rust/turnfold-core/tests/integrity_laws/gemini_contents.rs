@@ -184,11 +184,17 @@ pub(crate) fn clean() -> impl Strategy<Value = Sample> {
 /// Clean transcripts after some accidents: lost, doubled, swapped and emptied messages and parts, changed roles, names
 /// and ids, parts of other kinds, in one part of the samples with signatures asked for.
 pub(crate) fn damaged() -> impl Strategy<Value = Sample> {
-    let injuries = prop::collection::vec((0..10_u8, any::<Index>(), any::<Index>()), 1..6);
+    let injuries = prop::collection::vec((0..12_u8, any::<Index>(), any::<Index>()), 1..6);
     (clean(), injuries, any::<bool>()).prop_map(|(mut sample, injuries, signatures)| {
         for (what, here, there) in injuries {
             if !sample.messages.is_empty() {
                 let (i, j) = (here.index(sample.messages.len()), there.index(sample.messages.len()));
+                if what == 10 {
+                    sample
+                        .options
+                        .pending_ids
+                        .push(["f#0", "f#1", "f#2", "c1"][there.index(4)].to_owned());
+                }
                 injure(&mut sample.messages, what, i, j, there);
             }
         }
@@ -241,6 +247,7 @@ fn injure(messages: &mut Vec<Value>, what: u8, i: usize, j: usize, there: Index)
             messages[i]["parts"] = forms[there.index(forms.len())].clone();
         }
         5 => messages.truncate(i + 1),
+        11 => split(messages, i),
         _ => {
             let Some(parts) = messages[i]["parts"].as_array_mut() else {
                 return;
@@ -254,6 +261,17 @@ fn injure(messages: &mut Vec<Value>, what: u8, i: usize, j: usize, there: Index)
                 _ => {}
             }
         }
+    }
+}
+
+/// Puts each part of a content into one of its own.
+fn split(messages: &mut Vec<Value>, i: usize) {
+    let content = messages[i].clone();
+    if let Some(parts) = content["parts"].as_array().filter(|parts| parts.len() > 1) {
+        let alone = parts
+            .iter()
+            .map(|part| json!({"role": content["role"], "parts": [part]}));
+        messages.splice(i..=i, alone);
     }
 }
 
@@ -308,7 +326,7 @@ pub(crate) fn arbitrary() -> impl Strategy<Value = Sample> {
             format: FORMAT,
             messages,
             options: ScanOptions {
-                pending_ids: vec!["c1".to_owned()],
+                pending_ids: vec!["c1".to_owned(), "f#1".to_owned()],
                 signatures: Some(signatures),
                 strict_alternation,
                 closed,

@@ -4,19 +4,25 @@ use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 use turnfold_core::findings::{Category, Finding, scan};
-use turnfold_core::pairs::{BlockRef, ScanOptions, block_at, pair};
+use turnfold_core::pairs::{BlockRef, PairTable, ScanOptions, block_at, pair};
 use turnfold_core::repair::{Action, Repair, RepairOptions, Repaired, Unanswered, repair};
-use turnfold_core::{BlockKind, Transcript};
+use turnfold_core::transcript::ContentForm;
+use turnfold_core::{BlockKind, Role, Transcript};
 
 use crate::generate::{self, Sample};
-use crate::{clean, openai_responses};
+use crate::{any_sample, clean, openai_responses};
 
 /// What repair mends besides everything of category integrity.
-const MENDED: [&str; 8] = [
+const MENDED: [&str; 13] = [
+    "arguments_not_text",
     "blank_text",
     "call_id_form",
+    "call_out_of_turn",
+    "early_prefill",
     "empty_call_list",
     "empty_content",
+    "interleaved_calls",
+    "missing_name",
     "only_reasoning",
     "reasoning_without_summary",
     "result_not_first",
@@ -31,15 +37,6 @@ const LEFT_ALONE: [&str; 5] = [
     "orphan_part",
     "unresolvable_id",
 ];
-
-/// Broken transcripts of Gemini are mended only in part: ids that a response left out stay out, results in several
-/// contents stay apart.
-fn any_sample() -> impl Strategy<Value = Sample> {
-    crate::any_sample().prop_filter("broken Gemini", |sample| {
-        let transcript = sample.transcript();
-        sample.format != "gemini.contents" || scan(&transcript, &sample.options).findings.is_empty()
-    })
-}
 
 fn options(sample: &Sample, drop: bool) -> RepairOptions {
     RepairOptions {
@@ -69,16 +66,95 @@ fn left(transcript: &Transcript, options: &RepairOptions) -> Vec<Finding> {
         };
         block_at(transcript, BlockRef { message, block }).is_some_and(|block| block.row.server_side)
     };
+    let excused = |finding: &Finding| {
+        (finding.code == "call_without_id" && provider_runs(finding))
+            || only_the_caller_can(transcript, &found.pairs, finding)
+            || is_counted(transcript, &options.scan, finding)
+    };
     let mended = |finding: &Finding| {
-        !(finding.code == "call_without_id" && provider_runs(finding))
-            && ((finding.category == Category::Integrity && !LEFT_ALONE.contains(&finding.code))
-                || MENDED.contains(&finding.code))
+        (finding.category == Category::Integrity && !LEFT_ALONE.contains(&finding.code))
+            || MENDED.contains(&finding.code)
     };
     found
         .findings
         .into_iter()
-        .filter(|finding| mended(finding) && !awaited(finding))
+        .filter(|finding| mended(finding) && !excused(finding) && !awaited(finding))
         .collect()
+}
+
+/// Findings with codes of [`MENDED`] that nothing in the transcript mends.
+fn only_the_caller_can(transcript: &Transcript, pairs: &PairTable, finding: &Finding) -> bool {
+    let at = finding
+        .message
+        .zip(finding.block)
+        .map(|(message, block)| BlockRef { message, block });
+    let block = |at: BlockRef| block_at(transcript, at);
+    let unnamed = |at: BlockRef| block(at).is_some_and(|call| call.row.name.is_none());
+    match finding.code {
+        // What a tool is called that neither the call nor its result names.
+        "missing_name" => {
+            let is_call = at
+                .and_then(block)
+                .is_some_and(|block| block.kind() == BlockKind::ToolCall);
+            is_call
+                || pairs
+                    .pairs
+                    .iter()
+                    .any(|pair| Some(pair.result) == at && unnamed(pair.call))
+        }
+        // What came before the calls; a message that is no list of blocks takes none in.
+        "call_out_of_turn" => {
+            let before = finding
+                .message
+                .and_then(|message| transcript.message(message.checked_sub(1)?));
+            !before.is_some_and(|before| before.role() == Role::Assistant && before.row.content != ContentForm::Other)
+        }
+        // Whether calls of two answers were parallel ones.
+        "interleaved_calls" => at
+            .and_then(block)
+            .is_some_and(|block| block.kind() == BlockKind::ToolCall),
+        _ => false,
+    }
+}
+
+/// Whether a finding is about a call that does not go, although it has no place, as the number by which an awaited call
+/// is known counts it; or about its result.
+fn is_counted(transcript: &Transcript, options: &ScanOptions, finding: &Finding) -> bool {
+    let (Some(message), Some(_)) = (finding.message, finding.block) else {
+        return false;
+    };
+    if options.closed || !transcript.format().rules().names_pair {
+        return false;
+    }
+    let numbers = |name: &str| {
+        let of_name = |id: &String| {
+            id.rsplit_once('#')?
+                .1
+                .parse::<usize>()
+                .ok()
+                .filter(|_| id.starts_with(name))
+        };
+        options.pending_ids.iter().filter_map(of_name).max()
+    };
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    let mut counted: HashSet<BlockRef> = HashSet::new();
+    for block in transcript.messages().flat_map(|message| message.blocks()) {
+        let name = block.name().filter(|_| block.kind() == BlockKind::ToolCall);
+        let Some(name) = name.map(String::from) else { continue };
+        let number = counts.entry(name.clone()).or_default();
+        if numbers(&format!("{name}#")).is_some_and(|most| *number <= most) {
+            counted.insert(BlockRef::of(&block));
+        }
+        *number += 1;
+    }
+    let placeless = |at: &&BlockRef| transcript.message(at.message).unwrap().role() != Role::Assistant;
+    let counted: HashSet<BlockRef> = counted.iter().filter(placeless).copied().collect();
+    let results = pair(transcript, options)
+        .pairs
+        .into_iter()
+        .filter(|pair| counted.contains(&pair.call));
+    let results: HashSet<usize> = results.map(|pair| pair.result.message).collect();
+    counted.iter().any(|call| call.message == message) || results.contains(&message)
 }
 
 fn spoken(transcript: &Transcript) -> HashMap<String, usize> {

@@ -1,0 +1,38 @@
+//! Takes results out of messages with calls, to where results of their own calls belong.
+//!
+//! A result that more will follow may stand anywhere but there. Whether calls of two answers were parallel ones only the
+//! caller knows.
+
+use std::collections::HashSet;
+
+use super::Action;
+use super::changes::Changes;
+use super::place::{Places, ResultSource};
+use super::work::Work;
+use crate::groups;
+use crate::splice::SpliceError;
+
+pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
+    const CODE: &str = "interleaved_calls";
+    if !work.minds(CODE, work.rules().calls_together) {
+        return Ok(());
+    }
+    let table = work.pairs();
+    let pending = work.pending();
+    let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
+    let places = Places::new(work);
+    let mut changes = Changes::default();
+    for pair in table.pairs.iter().filter(|pair| !pair.misplaced) {
+        let message = work.transcript.message(pair.result.message);
+        let mixed = message.is_some_and(|message| groups::calls_tools(&message))
+            && work.block(pair.result).is_some_and(|result| !result.row.server_side);
+        let stays = pending.contains(&pair.call) || held.contains(&pair.result.message);
+        if !mixed || stays || !places.can_move(work, pair.result) || !places.has_place(work, pair.call) {
+            continue;
+        }
+        let name = places.put(work, &mut changes, pair.call, ResultSource::Moved(pair.result));
+        let text = "The result stood in one message with calls and was moved to where results of its call belong.";
+        work.note_block(CODE, Action::Move, pair.result, name, text.to_owned());
+    }
+    work.apply(changes)
+}
