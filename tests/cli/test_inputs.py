@@ -59,6 +59,16 @@ def test_stdin_takes_json_lines_and_gzip_of_both(run, clean, pack):
     assert places(run("count", "-", "--json", stdin=pack(b"\n" + lines(clean, clean)))) == [("-", 1), ("-", 2)]
 
 
+def test_a_bad_second_line_on_stdin_is_named_and_the_rest_goes_on_as_in_a_file(run, tmp_path, clean):
+    data = lines(clean, b"broken {", clean)
+    (tmp_path / "in.jsonl").write_bytes(data)
+    piped, named = run("count", "-", "--json", stdin=data), run("count", tmp_path / "in.jsonl", "--json")
+    assert piped.status == named.status == 2
+    assert [r["index"] for r in piped.records] == [r["index"] for r in named.records]
+    assert {("-", 0), ("-", 2)} <= set(places(piped))
+    assert "-[1]: " in piped.err
+
+
 def test_a_torn_first_line_on_stdin_is_still_a_line(run, clean):
     ran = run("count", "-", "--json", stdin=b'[{"role": "user", "content": "to\n' + lines(clean))
     assert ran.status == 2

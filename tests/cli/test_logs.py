@@ -2,9 +2,18 @@
 
 import gzip
 import json
+import sys
 from pathlib import Path
 
 import pytest
+
+from turnfold.cli.compaction import _written
+from turnfold.compactor import compact_sync
+from turnfold.containers import Log, read_log
+from turnfold.errors import NotWritableError
+from turnfold.model.policy import OnRequest, Policy, Summarize
+from turnfold.model.splits import KeepMessages
+from turnfold.planning.apply import CompactionResult
 
 SAMPLES = Path(__file__).parents[1] / "containers" / "samples"
 SESSION = SAMPLES / "claude_code.jsonl"
@@ -131,3 +140,37 @@ def test_a_log_keeps_its_reasoning_whatever_its_model_would_refuse(run, tmp_path
     assert [(r["status"], r["reason"]) for r in ran.records] == [("compacted", None)]
     written = (tmp_path / "out.jsonl").read_text()
     assert [f'"signature": "s{k}"' in written for k in (5, 7)] == [True, True]
+
+
+def test_results_that_a_log_cannot_hold_cost_few_writes_of_it(monkeypatch):
+    """Each is found by halving; what is held stays held."""
+    said = [{"role": role, "content": f"{role} says: " + "The tide. " * 200} for role in ("user", "assistant") * 3]
+    line = json.dumps({"messages": said}).encode() + b"\n"
+    log = read_log(line * 64, container="bodies")
+    policy = Policy(OnRequest(), (Summarize(KeepMessages(1)),))
+    done = {t.id: compact_sync(t.transcript, policy) for t in log.transcripts}
+    results = {name: result for name, result in done.items() if isinstance(result, CompactionResult)}
+    assert len(results) == 64
+    bad = {log.transcripts[5].id, log.transcripts[40].id}
+    real, writes = Log.write, []
+
+    def write(self, given=None):
+        writes.append(set(given or {}))
+        if bad & set(given or {}):
+            raise NotWritableError("no place for this one")
+        return real(self, given)
+
+    monkeypatch.setattr(Log, "write", write)
+    body, refused = _written(log, results)
+    assert set(refused) == bad
+    assert len(writes) < 30
+    assert body == real(log, {name: result for name, result in results.items() if name not in bad})
+
+
+def test_a_cassette_without_a_yaml_parser_says_what_to_install(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    cassette = tmp_path / "in.json"
+    cassette.write_text("interactions: []\n")
+    ran = run("count", cassette, "--container", "http_cassette")
+    assert ran.status == 2
+    assert "pip install 'turnfold[yaml]'; install the named package and run the command again" in ran.err

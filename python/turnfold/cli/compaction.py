@@ -1,6 +1,6 @@
 """Compacts the transcripts of one file into another, and records what became of each."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -158,24 +158,39 @@ def _compact_log(
         outcomes[identifier] = record, fault
         if result is not None:
             results[identifier] = result
-    try:
-        body = log.write(results)
-    except NotWritableError:
-        held: dict[str, CompactionResult] = {}
-        for identifier, result in results.items():
-            try:
-                log.write({**held, identifier: result})
-            except NotWritableError as error:
-                named, transcript = documents[identifier]
-                unchanged = _unchanged(
-                    named, transcript, target, reason=error.code, text=error.text, before=result.before
-                )
-                outcomes[identifier] = unchanged, None
-            else:
-                held[identifier] = result
-        body = log.write(held)
+    body, refused = _written(log, results)
+    for identifier, error in refused.items():
+        named, transcript = documents[identifier]
+        before = results[identifier].before
+        unchanged = _unchanged(named, transcript, target, reason=error.code, text=error.text, before=before)
+        outcomes[identifier] = unchanged, None
     failed = outcomes and all(fault is not None for _, fault in outcomes.values())
     return list(outcomes.values()), None if failed else body
+
+
+def _written(log: "Log", results: Mapping[str, CompactionResult]) -> tuple[bytes, dict[str, NotWritableError]]:
+    """Write the results that the log can hold beside those before them, and return why not for each other one.
+
+    Halves what is refused, so that each result that cannot be held costs O(log results) writes of the log.
+    """
+    held: dict[str, CompactionResult] = {}
+    refused: dict[str, NotWritableError] = {}
+    body = None
+    waiting = [list(results)]
+    while waiting:
+        names = waiting.pop()
+        wanted = {**held, **{name: results[name] for name in names}}
+        try:
+            body = log.write(wanted)
+        except NotWritableError as error:
+            if len(names) == 1:
+                refused[names[0]] = error
+            else:
+                middle = len(names) // 2
+                waiting += (names[middle:], names[:middle])
+        else:
+            held = wanted
+    return (log.write() if body is None else body), refused
 
 
 def _compact_transcript(

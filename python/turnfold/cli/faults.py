@@ -80,6 +80,10 @@ def fault_of_error(path: str, index: int | None, error: TurnfoldError, data: byt
     advice = _ADVICE.get(error.code, "see the message")
     if isinstance(error, ReadError) and is_list_of_transcripts(data):
         advice = _LIST_ADVICE
+    if isinstance(error.__cause__, ImportError):
+        advice = "install the named package and run the command again"
+        # Where in the file that is, is no part of what is wrong.
+        return Fault(path, index, error.code, error.text, advice)
     return Fault(path, index, error.code, str(error), advice)
 
 

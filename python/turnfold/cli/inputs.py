@@ -207,8 +207,9 @@ def _lines(file: InputFile, lines: Iterable[bytes], start: int) -> Iterator[Docu
 def _looks_like_lines(lines: Iterator[bytes], head: list[bytes]) -> bool:
     """Read up to the second line that is not blank into `head` and tell JSON lines from one JSON text.
 
-    In one JSON text a bracket that opens can only follow `,`, `:` or another opening bracket; so a second line that
-    starts with one after a line that ends otherwise begins a text of its own.
+    A first line that is a whole text leaves nothing for the second one to go on with. In one JSON text a bracket that
+    opens can only follow `,`, `:` or another opening bracket; so a second line that starts with one after a line that
+    ends otherwise begins a text of its own.
     """
     first = b""
     for line in lines:
@@ -219,5 +220,15 @@ def _looks_like_lines(lines: Iterator[bytes], head: list[bytes]) -> bool:
         if not first:
             first = stripped
             continue
-        return stripped[:1] in (b"{", b"[") and first[-1:] not in (b",", b":", b"[", b"{")
+        return _is_whole(first) or (stripped[:1] in (b"{", b"[") and first[-1:] not in (b",", b":", b"[", b"{"))
     return False
+
+
+def _is_whole(line: bytes) -> bool:
+    if line[:1] not in (b"{", b"["):
+        return False
+    try:
+        msgspec.json.decode(line, type=msgspec.Raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
