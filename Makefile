@@ -88,7 +88,7 @@ $(CARGO_FUZZ): | toolchain
 fuzz: $(CARGO_FUZZ)
 	@"$(PYTHON)" fuzz/seeds.py target/fuzz/seeds
 	@"$(CARGO_FUZZ)" build $(FUZZ_OPTIONS)
-	@set -e; for target in read:json prefix:json tokens:text truncate_middle:text; do \
+	@set -e; for target in read:json prefix:json tokens:text truncate_middle:text small_vocabulary:text; do \
 	  name=$${target%:*}; mkdir -p "fuzz/corpus/$$name"; \
 	  "$(CARGO_FUZZ)" run $(FUZZ_OPTIONS) "$$name" "fuzz/corpus/$$name" "target/fuzz/seeds/$$name" -- \
 	    -dict="fuzz/$${target#*:}.dict" -max_total_time="$(FUZZ_SECONDS)" -max_len=4096 -timeout=20 -verbosity=0; \

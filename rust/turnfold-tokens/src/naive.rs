@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use fancy_regex::Regex;
 
 use crate::Encoding;
+use crate::merge::Scratch;
+use crate::tables::Tables;
+use crate::vocabulary::{LONGEST_TOKEN, Vocabulary};
 
 const O200K: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -73,29 +76,134 @@ impl Naive {
     pub fn encode(&self, text: &str) -> Vec<u32> {
         self.pieces(text)
             .into_iter()
-            .flat_map(|piece| self.merge(piece.as_bytes()))
+            .flat_map(|piece| merge(&self.ranks, piece.as_bytes()))
             .collect()
     }
+}
 
-    fn merge(&self, piece: &[u8]) -> Vec<u32> {
-        if let Some(rank) = self.ranks.get(piece) {
-            return vec![*rank];
+fn merge(ranks: &HashMap<Vec<u8>, u32>, piece: &[u8]) -> Vec<u32> {
+    if let Some(rank) = ranks.get(piece) {
+        return vec![*rank];
+    }
+    let mut parts: Vec<&[u8]> = piece.chunks(1).collect();
+    loop {
+        let mut ends = Vec::with_capacity(parts.len());
+        let mut end = 0;
+        for part in &parts {
+            end += part.len();
+            ends.push(end);
         }
-        let mut parts: Vec<&[u8]> = piece.chunks(1).collect();
-        loop {
-            let mut ends = Vec::with_capacity(parts.len());
-            let mut end = 0;
-            for part in &parts {
-                end += part.len();
-                ends.push(end);
+        let start = |i: usize| ends[i] - parts[i].len();
+        let candidates = (1..parts.len()).filter_map(|i| Some((*ranks.get(&piece[start(i - 1)..ends[i]])?, i - 1)));
+        let Some((_, i)) = candidates.min() else { break };
+        let joined = &piece[start(i)..ends[i + 1]];
+        parts.splice(i..i + 2, [joined]);
+    }
+    parts.iter().map(|part| ranks[*part]).collect()
+}
+
+/// A vocabulary made up for a test, by the tables of this crate and by the textbook.
+pub struct SmallVocabulary {
+    tables: Tables,
+    ranks: HashMap<Vec<u8>, u32>,
+}
+
+impl SmallVocabulary {
+    /// Makes tokens of pairs of earlier ones: each two numbers of `recipe` name two, counted around. Where their join
+    /// is a token already, is too long or does not merge into these two last, the pair is left out.
+    ///
+    /// # Panics
+    ///
+    /// If the crate refuses the vocabulary.
+    #[expect(clippy::expect_used, reason = "a judge that cannot be built must stop the test")]
+    pub fn new(recipe: &[u8]) -> Self {
+        let mut tokens: Vec<Vec<u8>> = (0..=255).map(|byte| vec![byte]).collect();
+        let mut ranks: HashMap<Vec<u8>, u32> = tokens.iter().cloned().zip(0..).collect();
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        for pair in recipe.chunks_exact(2) {
+            // Bytes as they are, or the latest tokens: small recipes make long tokens.
+            let [left, right] = [pair[0], pair[1]].map(|number| match usize::from(number) {
+                byte @ 32..128 => byte,
+                number => tokens.len() - 1 - number % tokens.len().min(96),
+            });
+            let joined = [&tokens[left][..], &tokens[right][..]].concat();
+            let merged = merge(&ranks, &joined);
+            if joined.len() <= LONGEST_TOKEN && merged == [left as u32, right as u32] {
+                ranks.insert(joined.clone(), tokens.len() as u32);
+                tokens.push(joined);
+                pairs.push((left as u32, right as u32));
             }
-            let start = |i: usize| ends[i] - parts[i].len();
-            let candidates =
-                (1..parts.len()).filter_map(|i| Some((*self.ranks.get(&piece[start(i - 1)..ends[i]])?, i - 1)));
-            let Some((_, i)) = candidates.min() else { break };
-            let joined = &piece[start(i)..ends[i + 1]];
-            parts.splice(i..i + 2, [joined]);
         }
-        parts.iter().map(|part| self.ranks[*part]).collect()
+        let mut packed = (tokens.len() as u32).to_le_bytes().to_vec();
+        packed.extend(0..=255_u8);
+        let sides: [fn(&(u32, u32)) -> u32; 2] = [|pair| pair.0, |pair| pair.1];
+        for side in sides {
+            for plane in 0..3 {
+                packed.extend(pairs.iter().map(|pair| side(pair).to_le_bytes()[plane]));
+            }
+        }
+        let packed = miniz_oxide::deflate::compress_to_vec_zlib(&packed, 1);
+        let vocabulary = Vocabulary::unpack(&packed).expect("a vocabulary by the rules");
+        Self {
+            tables: Tables::new(vocabulary),
+            ranks,
+        }
+    }
+
+    /// The tokens of any bytes by the tables, and how many they say there are without listing them.
+    pub fn fast(&self, piece: &[u8]) -> (Vec<u32>, usize) {
+        if piece.is_empty() {
+            return (Vec::new(), 0);
+        }
+        if let Some(rank) = self.tables.rank(piece) {
+            return (vec![rank], 1);
+        }
+        let mut tokens = Vec::new();
+        let mut scratch = Scratch::default();
+        self.tables.encode_merged(piece, &mut scratch, &mut tokens);
+        (tokens, self.tables.count_merged(piece, &mut scratch))
+    }
+
+    /// The tokens of any bytes by the textbook. Cost: the square of their number.
+    pub fn slow(&self, piece: &[u8]) -> Vec<u32> {
+        merge(&self.ranks, piece)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_small_vocabulary_merges_by_the_book(
+            recipe in prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..120),
+                // Few letters, many tokens: what merges overlaps with everything.
+                proptest::collection::vec(prop_oneof![b'a'..=b'c', 128..=255_u8], 0..160),
+            ],
+            piece in prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..300),
+                proptest::collection::vec(b'a'..=b'c', 0..1500),
+                "[a-cé中]{0,200}".prop_map(String::into_bytes),
+                (proptest::collection::vec(b'a'..=b'b', 1..5), 1..300_usize).prop_map(|(part, times)| part.repeat(times)),
+            ],
+        ) {
+            let vocabulary = SmallVocabulary::new(&recipe);
+            let slow = vocabulary.slow(&piece);
+            let (fast, count) = vocabulary.fast(&piece);
+            prop_assert_eq!(count, slow.len());
+            prop_assert_eq!(fast, slow);
+        }
+    }
+
+    #[test]
+    fn a_recipe_makes_tokens() {
+        let vocabulary = SmallVocabulary::new(b"abcd\xC1\xC0");
+        assert_eq!(vocabulary.slow(b"abcd"), [258]);
+        assert_eq!(vocabulary.fast(b"abxcdab").0, [256, u32::from(b'x'), 257, 256]);
     }
 }
