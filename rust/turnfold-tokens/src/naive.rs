@@ -136,10 +136,10 @@ impl SmallVocabulary {
         }
         let mut packed = (tokens.len() as u32).to_le_bytes().to_vec();
         packed.extend(0..=255_u8);
-        let sides: [fn(&(u32, u32)) -> u32; 2] = [|pair| pair.0, |pair| pair.1];
-        for side in sides {
+        let (left, right): (Vec<u32>, Vec<u32>) = pairs.into_iter().unzip();
+        for side in [left, right] {
             for plane in 0..3 {
-                packed.extend(pairs.iter().map(|pair| side(pair).to_le_bytes()[plane]));
+                packed.extend(side.iter().map(|rank| rank.to_le_bytes()[plane]));
             }
         }
         let packed = miniz_oxide::deflate::compress_to_vec_zlib(&packed, 1);
