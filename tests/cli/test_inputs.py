@@ -60,7 +60,7 @@ def test_stdin_takes_json_lines_and_gzip_of_both(run, clean, pack):
 
 
 def test_a_bad_second_line_on_stdin_is_named_and_the_rest_goes_on_as_in_a_file(run, tmp_path, clean):
-    data = lines(clean, b"broken {", clean)
+    data = lines(clean) + b"broken {\n" + lines(clean)
     (tmp_path / "in.jsonl").write_bytes(data)
     piped, named = run("count", "-", "--json", stdin=data), run("count", tmp_path / "in.jsonl", "--json")
     assert piped.status == named.status == 2
