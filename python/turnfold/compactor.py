@@ -147,6 +147,14 @@ def compact_sync(
     return anyio.run(run)
 
 
+def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResult | Skip:
+    """Carry out a plan that was made before, maybe elsewhere; every summary is made by rule.
+
+    Raises `PlanMismatchError` for a plan of another transcript.
+    """
+    return _finish(_opened(transcript, planned, perf_counter()), _Filling())
+
+
 def _check(policy: Policy, summarizer: Summarizer | None, deadline_seconds: float | None) -> None:
     if not isinstance(policy, Policy):
         raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
@@ -180,6 +188,10 @@ def _prepare(
     )
     if isinstance(planned, Skip):
         return planned
+    return _opened(transcript, planned, started)
+
+
+def _opened(transcript: Transcript, planned: CompactionPlan, started: float) -> _Prepared:
     opened = openings(transcript, planned)
     requests = tuple(summary_request(transcript, opening) for opening in opened)
     return _Prepared(transcript, planned, opened, requests, perf_counter() - started)

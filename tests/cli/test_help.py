@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-COMMANDS = ["count", "scan", "split", "prefix", "repair", "compact", "demo"]
+COMMANDS = ["count", "scan", "split", "prefix", "repair", "compact", "plan", "apply", "demo"]
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
@@ -47,6 +47,13 @@ def test_modules_run(module):
         ["split", "x.json", "--keep-messages", "few"],
         ["compact", "x.json"],
         ["compact", "x.json", "-o", "y.json", "--preset", "none"],
+        ["compact", "x.json", "-o", "y.json", "--preset", "turn_window", "--limit-tokens", "9"],
+        ["compact", "x.json", "-o", "y.json", "--set", "no_such=1"],
+        ["compact", "x.json", "-o", "y.json", "--set", "keep_messages"],
+        ["compact", "x.json", "-o", "y.json", "--set", "keep_messages=-1"],
+        ["compact", "x.json", "-o", "y.json", "--set", 'keep_messages="many"'],
+        ["apply", "x.json", "-o", "y.json"],
+        ["apply", "x.json", "-o", "y.json", "--plan", "no-such-file"],
         ["prefix", "x.json"],
         ["prefix", "-", "-"],
     ],

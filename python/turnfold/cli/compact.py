@@ -2,9 +2,8 @@
 
 import argparse
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from types import MappingProxyType
 
 import msgspec
 
@@ -16,13 +15,14 @@ from turnfold.cli.outputs import make_room, out_is_file, plan_targets
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
 from turnfold.cli.split import whole_number
 from turnfold.model.policy import Policy
-from turnfold.presets import token_threshold
+from turnfold.model.state import PlanState
+from turnfold.presets import BY_NAME
 
 SUMMARY = "compact each transcript, offline, and write it to OUT"
 USAGE = """\
 turnfold compact PATH... -o OUT [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
-                        [--encoding NAME | --model NAME] [--format NAME | --container NAME]
-                        [--json]"""
+                        [--set NAME=VALUE]... [--now] [--encoding NAME | --model NAME]
+                        [--format NAME | --container NAME] [--json]"""
 DETAILS = f"""\
 Old messages are replaced by one summary that is made by rule; nothing is sent anywhere. The result is scanned and
 counted again before it is written. A transcript that is under the limit, or cannot be made smaller and valid, is
@@ -40,8 +40,6 @@ transcript that this form cannot hold stays as it was (not_writable).
 exit status: 0 every transcript was compacted or skipped; 1 a transcript or file failed; 2 the command line is wrong,
 OUT included (nothing was written)."""
 
-PRESETS: Mapping[str, Callable[..., Policy]] = MappingProxyType({"token_threshold": token_threshold})
-
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
@@ -54,18 +52,26 @@ def add(parser: argparse.ArgumentParser) -> None:
 def add_policy(parser: argparse.ArgumentParser) -> None:
     """Add the options that make a policy."""
     parser.add_argument(
-        "--preset", choices=sorted(PRESETS), default="token_threshold", metavar="NAME", help="token_threshold (default)"
+        "--preset",
+        choices=sorted(BY_NAME),
+        default="token_threshold",
+        metavar="NAME",
+        help=f"{', '.join(sorted(BY_NAME))}; default: token_threshold",
     )
     parser.add_argument("--limit-tokens", metavar="N", type=whole_number, help="compact above N tokens, down to N")
     parser.add_argument("--window-tokens", metavar="N", type=whole_number, help="the model's window, for its share")
     parser.add_argument("--keep-messages", metavar="K", type=whole_number, help="keep the last K messages; default: 4")
+    parser.add_argument(
+        "--set", metavar="NAME=VALUE", action="append", default=[], help="another parameter of the preset; repeatable"
+    )
+    parser.add_argument("--now", action="store_true", help="compact whether or not the preset would fire")
 
 
 def policy_of(options: argparse.Namespace) -> Policy:
     """Return the policy that the options describe; options that are not given have the preset's default."""
-    preset = PRESETS[options.preset]
+    preset = BY_NAME[options.preset]
     known = inspect.signature(preset).parameters
-    given: dict[str, int] = {}
+    given: dict[str, object] = {}
     for name in ("limit_tokens", "window_tokens", "keep_messages"):
         value: int | None = getattr(options, name)
         if value is None:
@@ -73,12 +79,44 @@ def policy_of(options: argparse.Namespace) -> Policy:
         if name not in known:
             raise UsageError(f"preset {options.preset} has no --{name.replace('_', '-')}")
         given[name] = value
-    return preset(**given)
+    for setting in options.set:
+        name, equals, text = setting.partition("=")
+        if not equals or name not in known:
+            raise UsageError(f"--set {setting[:40]}: preset {options.preset} has {', '.join(known)}")
+        given[name] = _value(text)
+    try:
+        return preset(**given)
+    except TypeError as error:
+        raise UsageError(f"preset {options.preset}: {error}") from None
+
+
+def has_limit(preset: str) -> bool:
+    """Whether the preset fires at a number of tokens."""
+    return "limit_tokens" in inspect.signature(BY_NAME[preset]).parameters
+
+
+def _value(text: str) -> object:
+    """Read a setting's value: JSON, or else a plain string."""
+    try:
+        value: object = msgspec.json.decode(text.encode())
+    except msgspec.DecodeError:
+        return text
+    return tuple(value) if isinstance(value, list) else value
+
+
+def state_of(options: argparse.Namespace) -> PlanState:
+    """Return what the options say beside the policy."""
+    return PlanState(requested=options.now)
 
 
 def run(options: argparse.Namespace) -> int:
     """Compact; returns the exit status."""
-    instructions = Instructions(policy_of(options), options.encoding, options.model, wanted_of(options))
+    wanted, state = wanted_of(options), state_of(options)
+    return print_records(options, Instructions(policy_of(options), options.encoding, options.model, wanted, state))
+
+
+def print_records(options: argparse.Namespace, instructions: Instructions) -> int:
+    """Do as instructed to every file, and print what became of each transcript; returns the exit status."""
     files, faults = inputs_of(options.paths, options.output)
     targets = plan_targets(files, options.output, options.paths)
     make_room(targets)

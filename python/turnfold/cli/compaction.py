@@ -1,6 +1,7 @@
 """Compacts the transcripts of one file into another, and records what became of each."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -12,11 +13,12 @@ from turnfold.cli.inputs import ANY, Document, Wanted
 from turnfold.cli.outputs import Target
 from turnfold.cli.reading import log_of, transcripts_of
 from turnfold.cli.rewriting import rewrite_file
-from turnfold.compactor import compact_sync
-from turnfold.errors import ArgumentError, NotWritableError, TurnfoldError, UnknownWindowError
+from turnfold.compactor import carry_out, compact_sync
+from turnfold.errors import ArgumentError, NotWritableError, PlanMismatchError, TurnfoldError, UnknownWindowError
 from turnfold.model.counts import CountSource, TokenCount
-from turnfold.model.plan import Skip
+from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy
+from turnfold.model.state import NO_STATE, PlanState
 from turnfold.planning.apply import CompactionResult
 from turnfold.transcript import Transcript
 
@@ -80,13 +82,16 @@ class CompactRecord(msgspec.Struct, frozen=True):
     seconds: float = 0.0
 
 
-class Instructions(msgspec.Struct, frozen=True):
-    """What a run is told."""
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What a run is told. With `plans`, by the fingerprint of their source, it makes none of its own."""
 
     policy: Policy
     encoding: str | None = None
     model: str | None = None
     wanted: Wanted = ANY
+    state: PlanState = NO_STATE
+    plans: Mapping[str, CompactionPlan | Skip] | None = None
 
 
 _WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
@@ -149,7 +154,7 @@ def _compact_log(
 
     if log.container != BODIES.name and instructions.policy.thinking_policy is None:
         policy = msgspec.structs.replace(instructions.policy, thinking_policy="keep")
-        instructions = msgspec.structs.replace(instructions, policy=policy)
+        instructions = replace(instructions, policy=policy)
     outcomes: dict[str, Outcome] = {}
     results: dict[str, CompactionResult] = {}
     documents = {named.id or "": (named, transcript) for named, transcript in transcripts_of(document, log)}
@@ -199,9 +204,7 @@ def _compact_transcript(
     """Return the record, and the result where there is one."""
     started = perf_counter()
     try:
-        outcome = compact_sync(
-            transcript, instructions.policy, encoding=instructions.encoding, model=instructions.model
-        )
+        outcome = _outcome(transcript, instructions)
     except UnknownWindowError:
         text = f"the policy is a share of the model's window, and that of {transcript.model or 'no model'} is not known"
         fault = Fault(document.file.shown, document.index, UnknownWindowError.code, text, _WINDOW_ADVICE)
@@ -218,6 +221,21 @@ def _compact_transcript(
         record = _compacted(document, transcript, target, outcome)
     record = msgspec.structs.replace(record, seconds=round(perf_counter() - started, 6))
     return record, None, None if isinstance(outcome, Skip) else outcome
+
+
+def _outcome(transcript: Transcript, instructions: Instructions) -> CompactionResult | Skip:
+    if instructions.plans is not None:
+        plan = instructions.plans.get(transcript.fingerprint)
+        if plan is None:
+            raise PlanMismatchError("None of the plans was made for this transcript: plan again")
+        return plan if isinstance(plan, Skip) else carry_out(transcript, plan)
+    return compact_sync(
+        transcript,
+        instructions.policy,
+        encoding=instructions.encoding,
+        model=instructions.model,
+        state=instructions.state,
+    )
 
 
 def _failed(document: Document, error: TurnfoldError) -> tuple[CompactRecord, Fault]:

@@ -4,7 +4,7 @@ import argparse
 from collections import Counter
 from pathlib import Path
 
-from turnfold.cli.compact import add_policy, inputs_of, policy_of
+from turnfold.cli.compact import add_policy, has_limit, inputs_of, policy_of, state_of
 from turnfold.cli.compaction import CompactRecord, Instructions, compact_file
 from turnfold.cli.display import Column, Table, number, place, write_text
 from turnfold.cli.faults import FOUND, OK, UsageError, complain
@@ -36,12 +36,12 @@ def run(options: argparse.Namespace) -> int:
     """Compact and show; returns the exit status."""
     if not Path(options.folder).is_dir():
         raise UsageError(f"there is no folder {show(options.folder)}: run the demo in a checkout, or name a folder")
-    if options.limit_tokens is None and options.window_tokens is None:
+    if options.limit_tokens is None and options.window_tokens is None and has_limit(options.preset):
         options.limit_tokens = LIMIT_TOKENS
     files, faults = inputs_of([options.folder], options.output)
     targets = plan_targets(files, options.output, [options.folder])
     make_room(targets)
-    instructions = Instructions(policy_of(options))
+    instructions = Instructions(policy_of(options), state=state_of(options))
     count("")  # The vocabulary is unpacked once; no transcript's milliseconds should have that in them.
     table = _table()
     records: list[CompactRecord] = []

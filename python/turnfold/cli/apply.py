@@ -1,0 +1,52 @@
+"""`turnfold apply`: carries out plans that `turnfold plan` made."""
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+from turnfold.cli.compact import print_records
+from turnfold.cli.compaction import Instructions
+from turnfold.cli.faults import UsageError
+from turnfold.cli.plan import PlanRecord
+from turnfold.cli.reading import INPUTS_HELP, add_paths, wanted_of
+from turnfold.model.plan import CompactionPlan, Skip
+from turnfold.model.policy import OnRequest, Policy
+
+SUMMARY = "carry out the plans of 'turnfold plan', offline"
+USAGE = """\
+turnfold apply PATH... --plan FILE -o OUT [--format NAME | --container NAME] [--json]"""
+DETAILS = f"""\
+FILE holds the lines that 'turnfold plan' printed. Each transcript is known by its bytes: one that has changed since, or
+that FILE does not name, fails with plan_mismatch and is not written; one with a reason instead of a plan is written
+unchanged. Summaries are made by rule. OUT and the records
+are those of 'turnfold compact'.
+
+{INPUTS_HELP}
+
+exit status: 0 every plan was carried out; 1 a transcript or file failed; 2 the command line is wrong, FILE and OUT
+included (nothing was written)."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options."""
+    add_paths(parser)
+    parser.add_argument("--plan", metavar="FILE", required=True, help="what 'turnfold plan' printed")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="folder, file or - for stdout")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Apply; returns the exit status."""
+    policy = Policy(OnRequest(), (), name="apply")
+    return print_records(options, Instructions(policy, wanted=wanted_of(options), plans=_plans(options.plan)))
+
+
+def _plans(path: str) -> dict[str, CompactionPlan | Skip]:
+    try:
+        lines = Path(path).read_bytes().splitlines()
+        records = [msgspec.json.decode(line, type=PlanRecord) for line in lines if line.strip()]
+    except OSError as error:
+        raise UsageError(f"--plan {path}: {error.strerror}") from None
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"--plan {path}: not what turnfold plan prints: {error}") from None
+    return {record.source: record.plan for record in records}

@@ -1,0 +1,89 @@
+"""plan and apply: what would be done, as JSON, and done in another process; and every preset offline."""
+
+import json
+
+import msgspec
+import pytest
+
+from turnfold import presets
+from turnfold.cli.plan import PlanRecord
+from turnfold.model.plan import CompactionPlan, Skip
+from turnfold.transcript import Transcript
+
+LIMITED = ["--limit-tokens", "900"]
+
+
+@pytest.mark.parametrize("preset", sorted(presets.BY_NAME))
+def test_every_preset_compacts_the_samples_offline(run, samples, tmp_path, preset):
+    out = tmp_path / "out"
+    settings = {"turn_window": ["--set", "n=2", "--set", "m=1"], "tool_batch": ["--set", "min_groups=1"]}
+    chosen = settings.get(preset, ["--limit-tokens", "8000"])
+    ran = run("compact", samples / "coding", "-o", out, "--preset", preset, *chosen, "--json")
+    assert (ran.status, ran.err) == (0, "")
+    assert {record["findings"] for record in ran.records} == {0}
+    statuses = [record["status"] for record in ran.records]
+    assert statuses.count("compacted") >= (1 if preset in {"turn_window", "evicted_turns"} else 2)
+    assert len(list(out.iterdir())) == len(statuses)
+
+
+def test_now_compacts_below_the_limit(run, tmp_path, long):
+    source = tmp_path / "a.json"
+    source.write_bytes(long)
+    arguments = ["compact", source, "-o", tmp_path / "b.json", "--limit-tokens", "1000000", "--json"]
+    assert run(*arguments).records[0]["reason"] == "under_trigger"
+    assert run(*arguments, "--now").records[0]["status"] == "compacted"
+
+
+def test_a_plan_carried_out_later_is_the_compaction(run, tmp_path, long):
+    source, plans = tmp_path / "a.json", tmp_path / "plans.jsonl"
+    source.write_bytes(long)
+    planned = run("plan", source, *LIMITED)
+    assert (planned.status, planned.err) == (0, "")
+    (record,) = [msgspec.json.decode(line, type=PlanRecord) for line in planned.out.splitlines()]
+    assert isinstance(record.plan, CompactionPlan)
+    assert record.source == record.plan.source == Transcript.from_json(long).fingerprint
+    plans.write_text(planned.out)
+    applied = run("apply", source, "--plan", plans, "-o", tmp_path / "applied.json", "--json")
+    assert (applied.status, applied.records[0]["status"]) == (0, "compacted")
+    run("compact", source, "-o", tmp_path / "compacted.json", *LIMITED)
+    assert (tmp_path / "applied.json").read_bytes() == (tmp_path / "compacted.json").read_bytes()
+
+
+def test_a_transcript_that_changed_since_is_refused(run, tmp_path, long):
+    source, plans = tmp_path / "a.json", tmp_path / "plans.jsonl"
+    source.write_bytes(long)
+    plans.write_text(run("plan", source, *LIMITED).out)
+    source.write_bytes(long.replace(b"List", b"Lost", 1))
+    assert source.read_bytes() != long
+    applied = run("apply", source, "--plan", plans, "-o", tmp_path / "out.json", "--json")
+    assert (applied.status, applied.records[0]["reason"]) == (1, "plan_mismatch")
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_a_reason_instead_of_a_plan_leaves_the_transcript_as_it_is(run, tmp_path, long):
+    source, plans = tmp_path / "a.json", tmp_path / "plans.jsonl"
+    source.write_bytes(long)
+    planned = run("plan", source, "--limit-tokens", "1000000")
+    plans.write_text(planned.out)
+    assert isinstance(msgspec.json.decode(planned.out, type=PlanRecord).plan, Skip)
+    applied = run("apply", source, "--plan", plans, "-o", tmp_path / "out.json", "--json")
+    assert (applied.status, applied.records[0]["reason"]) == (0, "under_trigger")
+    assert (tmp_path / "out.json").read_bytes() == long
+
+
+def test_what_is_no_plan_is_refused_before_anything_is_written(run, tmp_path, long):
+    source, plans = tmp_path / "a.json", tmp_path / "plans.jsonl"
+    source.write_bytes(long)
+    plans.write_text(json.dumps({"path": "a.json"}))
+    ran = run("apply", source, "--plan", plans, "-o", tmp_path / "out.json")
+    assert (ran.status, ran.out) == (2, "")
+    assert "not what turnfold plan prints" in ran.err
+    assert not (tmp_path / "out.json").exists()
+
+
+def test_an_unknown_window_is_a_fault_with_advice(run, tmp_path, long):
+    source = tmp_path / "a.json"
+    source.write_bytes(long)
+    ran = run("plan", source, "--model", "house-model-7b")
+    assert (ran.status, ran.out) == (2, "")
+    assert "--window-tokens" in ran.err
