@@ -76,6 +76,7 @@ bench: build
 	cargo bench --workspace
 	"$(BIN)/python" -m pytest -q benches
 	"$(BIN)/python" benches/count.py --rounds 3
+	"$(BIN)/python" benches/metering.py
 
 # libFuzzer's own coverage works on stable Rust; only its sanitizers would need nightly. New finds stay in fuzz/corpus.
 FUZZ_SECONDS ?= 60

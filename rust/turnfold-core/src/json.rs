@@ -103,6 +103,16 @@ impl<'a> Document<'a> {
         })
     }
 
+    /// One past the last byte of the value that starts at `at`, `levels` deep; `None` where there is none.
+    pub(crate) fn value_end(bytes: &[u8], at: usize, levels: usize) -> Option<usize> {
+        scan::value_end(bytes, at, levels)
+    }
+
+    /// Length of the text in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// The values at the top: one, or those of [`Document::parse_items`].
     pub fn roots(&self) -> impl Iterator<Item = Value<'_>> + Clone {
         Children {

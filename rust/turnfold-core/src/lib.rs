@@ -10,6 +10,7 @@ pub mod formats;
 pub mod groups;
 pub mod identifiers;
 pub mod json;
+mod known;
 pub mod layout;
 pub mod meter;
 pub mod pairs;

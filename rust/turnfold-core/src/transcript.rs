@@ -14,6 +14,7 @@ use crate::pairs::PairMemo;
 
 mod extend;
 mod read;
+mod recall;
 mod segment;
 mod write;
 

@@ -77,7 +77,7 @@ impl WireFormat for AnthropicMessages {
         body_mark(body)
     }
 
-    fn message_mark(&self, message: Value<'_>, index: usize, _model: Option<&str>) -> Option<Mark> {
+    fn message_mark(&self, message: Value<'_>, index: usize, _own_model: bool) -> Option<Mark> {
         message_mark(message, index)
     }
 

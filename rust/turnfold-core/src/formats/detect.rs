@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{ALL, WireFormat};
 use crate::errors::{ReadError, ReadErrorCode};
-use crate::json::Value;
+use crate::json::{Document, Value};
 
 /// How much a mark proves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -158,9 +158,43 @@ pub struct Evidence {
 #[derive(Clone, Debug)]
 struct Sign {
     format: &'static dyn WireFormat,
+    /// Where the format stands in [`ALL`].
+    place: usize,
     mark: Option<Mark>,
     /// The message that has it; `None` where it stands beside the messages.
     message: Option<usize>,
+}
+
+impl Sign {
+    fn takes_model(&self, model: Option<&str>) -> bool {
+        model.is_none_or(|model| self.format.is_own_model(model))
+    }
+
+    fn strength(&self) -> Option<Strength> {
+        self.mark.as_ref().map(|mark| mark.strength)
+    }
+}
+
+/// How strongly one message speaks for each format, in the order of [`ALL`]; what it says in full is read when asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaning {
+    /// Where the body names no model, or the format's own.
+    own: [Option<Strength>; ALL.len()],
+    other: [Option<Strength>; ALL.len()],
+    /// Whether it looks like a message of a format that is not read here, to a reader of the format it was read as.
+    foreign: bool,
+}
+
+impl Leaning {
+    /// That of `message`, which was read as `format`.
+    pub fn of(message: Value<'_>, format: &'static dyn WireFormat) -> Self {
+        let strengths = |own| ALL.map(|format| format.message_mark(message, 0, own).map(|mark| mark.strength));
+        Self {
+            own: strengths(true),
+            other: strengths(false),
+            foreign: foreign(std::iter::once((0, message)), &[format]).is_some(),
+        }
+    }
 }
 
 impl Evidence {
@@ -168,6 +202,10 @@ impl Evidence {
     pub fn of_body(body: Value<'_>, messages: Value<'_>, formats: &[&'static dyn WireFormat]) -> Self {
         let sign = |&format: &&'static dyn WireFormat| Sign {
             format,
+            place: ALL
+                .iter()
+                .position(|known| known.name() == format.name())
+                .unwrap_or(ALL.len()),
             mark: format.body_mark(body, messages),
             message: None,
         };
@@ -185,19 +223,39 @@ impl Evidence {
     where
         I: Iterator<Item = Value<'d>> + Clone,
     {
-        let model = self.model.as_deref();
         for sign in &mut self.signs {
+            let own_model = sign.takes_model(self.model.as_deref());
             for (index, message) in (first..).zip(messages.clone()) {
                 if sign.mark.as_ref().is_some_and(|m| m.strength == Strength::Proof) {
                     break;
                 }
-                let found = sign.format.message_mark(message, index, model);
-                let stronger = found.as_ref().map(|m| m.strength) > sign.mark.as_ref().map(|m| m.strength);
-                if stronger {
+                let found = sign.format.message_mark(message, index, own_model);
+                if found.as_ref().map(|mark| mark.strength) > sign.strength() {
                     (sign.mark, sign.message) = (found, Some(index));
                 }
             }
         }
+    }
+
+    /// Adds one message, given its JSON text and its leaning. `None` where only [`Evidence::add`] can tell.
+    pub fn add_known(&mut self, index: usize, message: &[u8], leaning: &Leaning) -> Option<()> {
+        if leaning.foreign {
+            return None;
+        }
+        for sign in &mut self.signs {
+            let (own, other) = (*leaning.own.get(sign.place)?, *leaning.other.get(sign.place)?);
+            if own.max(other) > sign.strength() {
+                let own_model = sign.takes_model(self.model.as_deref());
+                if if own_model { own } else { other } <= sign.strength() {
+                    continue;
+                }
+                let document = Document::parse(message).ok()?;
+                sign.mark = sign.format.message_mark(document.root(), index, own_model);
+                sign.message = Some(index);
+            }
+        }
+        self.screened = index + 1;
+        Some(())
     }
 
     /// What the messages before `end` alone say; `None` where some of it rests on later ones.

@@ -105,7 +105,7 @@ impl WireFormat for GeminiContents {
         named.then(|| Mark::new(Strength::Usual, messages, "the body has `contents`"))
     }
 
-    fn message_mark(&self, message: Value<'_>, index: usize, _model: Option<&str>) -> Option<Mark> {
+    fn message_mark(&self, message: Value<'_>, index: usize, _own_model: bool) -> Option<Mark> {
         message_mark(message, index)
     }
 

@@ -97,9 +97,13 @@ impl WireFormat for MistralChat {
         )
     }
 
-    fn message_mark(&self, message: Value<'_>, index: usize, model: Option<&str>) -> Option<Mark> {
+    fn is_own_model(&self, model: &str) -> bool {
+        is_own(model)
+    }
+
+    fn message_mark(&self, message: Value<'_>, index: usize, own_model: bool) -> Option<Mark> {
         // DeepSeek takes a `prefix` as well.
-        if model.is_none_or(is_own) {
+        if own_model {
             message_mark(message, index)
         } else {
             chunk_mark(message, index)

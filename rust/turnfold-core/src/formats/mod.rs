@@ -17,7 +17,7 @@ pub mod mistral_chat;
 pub mod openai_chat;
 pub mod openai_responses;
 
-pub use detect::{Conversation, Evidence, Mark, Strength, Verdict, conversation};
+pub use detect::{Conversation, Evidence, Leaning, Mark, Strength, Verdict, conversation};
 
 /// Every wire format, in the order in which detection asks them.
 pub const ALL: [&dyn WireFormat; 6] = [
@@ -146,8 +146,15 @@ pub trait WireFormat: Sync + fmt::Debug {
     /// The strongest mark of this format outside the messages, if any. `body` is the whole input, `messages` its array.
     fn body_mark(&self, body: Value<'_>, messages: Value<'_>) -> Option<Mark>;
 
-    /// The strongest mark of this format in one message, if any. `model` is the one that the body names.
-    fn message_mark(&self, message: Value<'_>, index: usize, model: Option<&str>) -> Option<Mark>;
+    /// The strongest mark of this format in one message, if any. `own_model`: whether the body names no model, or one of
+    /// those that [`WireFormat::is_own_model`] knows.
+    fn message_mark(&self, message: Value<'_>, index: usize, own_model: bool) -> Option<Mark>;
+
+    /// Whether the model's name is one that only this format's own provider gives.
+    fn is_own_model(&self, model: &str) -> bool {
+        let _ = model;
+        false
+    }
 
     /// Reads one message, an object, into rows. Never fails: what it does not know becomes an opaque block, and a
     /// missing `role` leaves `Message::role_text` empty, which [`WireFormat::needs_role`] may forbid. The caller sets

@@ -87,7 +87,7 @@ impl WireFormat for OpenAiResponses {
         None
     }
 
-    fn message_mark(&self, message: Value<'_>, index: usize, _model: Option<&str>) -> Option<Mark> {
+    fn message_mark(&self, message: Value<'_>, index: usize, _own_model: bool) -> Option<Mark> {
         item_mark(message, index)
     }
 

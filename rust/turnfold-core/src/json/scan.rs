@@ -1,5 +1,7 @@
 //! The one pass over the bytes: grammar, spans, nesting.
 
+use wide::{CmpEq, CmpGt, i8x16};
+
 use super::Node;
 use crate::errors::{ReadError, ReadErrorCode};
 
@@ -44,6 +46,11 @@ pub(super) fn scan_items(bytes: &[u8], levels: usize) -> Result<Vec<Node>, ReadE
         pos = values(bytes, pos + 1, Expect::Value, open, &mut nodes)?;
     }
     Ok(nodes)
+}
+
+/// One past the last byte of the value that starts at `pos`, `levels` deep.
+pub(super) fn value_end(bytes: &[u8], pos: usize, levels: usize) -> Option<usize> {
+    values(bytes, pos, Expect::Value, vec![(u32::MAX, 0); levels], &mut Vec::new()).ok()
 }
 
 /// One value from `pos` on, with all in it, on the tape; one past its last byte. `open` are the brackets around it.
@@ -202,14 +209,52 @@ fn number(bytes: &[u8], mut pos: usize) -> Result<usize, ReadError> {
 /// One past the closing quote of the string that opens at `pos`.
 fn string(bytes: &[u8], pos: usize) -> Result<usize, ReadError> {
     let mut pos = pos + 1;
-    loop {
-        pos = special(bytes, pos);
-        match bytes.get(pos) {
-            Some(b'"') => return Ok(pos + 1),
-            Some(b'\\') => pos = escaped(bytes, pos)?,
-            Some(_) => return Err(invalid(pos, "a control character stands in a string")),
-            None => return Err(invalid(pos, "the JSON ends inside a string")),
+    // Most keys and names end here.
+    if let Some(first) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<16>) {
+        let at = pos + specials_of(first).trailing_zeros() as usize;
+        if at < pos + 16 && bytes.get(at) == Some(&b'"') {
+            return Ok(at + 1);
         }
+    }
+    while let Some(block) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<BLOCK>) {
+        let mut next = pos + BLOCK;
+        let mut waiting = specials(block);
+        while waiting != 0 {
+            let at = pos + waiting.trailing_zeros() as usize;
+            match special_at(bytes, at)? {
+                Special::End(end) => return Ok(end),
+                Special::Escape(end) => {
+                    let passed = end - pos;
+                    next = next.max(end);
+                    waiting = if passed < BLOCK { waiting >> passed << passed } else { 0 };
+                }
+            }
+        }
+        pos = next;
+    }
+    loop {
+        let rest = bytes.get(pos..).unwrap_or_default();
+        pos += rest.iter().position(|&byte| is_special(byte)).unwrap_or(rest.len());
+        match special_at(bytes, pos)? {
+            Special::End(end) => return Ok(end),
+            Special::Escape(end) => pos = end,
+        }
+    }
+}
+
+/// What a byte in a string that does not stand for itself is, with one past its last byte.
+enum Special {
+    End(usize),
+    Escape(usize),
+}
+
+#[inline]
+fn special_at(bytes: &[u8], pos: usize) -> Result<Special, ReadError> {
+    match bytes.get(pos) {
+        Some(b'"') => Ok(Special::End(pos + 1)),
+        Some(b'\\') => escaped(bytes, pos).map(Special::Escape),
+        Some(_) => Err(invalid(pos, "a control character stands in a string")),
+        None => Err(invalid(pos, "the JSON ends inside a string")),
     }
 }
 
@@ -231,54 +276,29 @@ fn escaped(bytes: &[u8], pos: usize) -> Result<usize, ReadError> {
     }
 }
 
-/// 1 for a byte that ends a run of plain text. Without branches, so that a fold of it becomes vector instructions.
-fn special_flag(byte: u8) -> u8 {
-    u8::from(byte == b'"') | u8::from(byte == b'\\') | u8::from(byte < 0x20)
+/// How many bytes of a string are looked at together. JSON in JSON has an escape every few bytes; one mask serves them all.
+const BLOCK: usize = 64;
+
+/// Quotes, backslashes and control characters.
+fn is_special(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | 0..0x20)
 }
 
-/// The first quote, backslash or control character from `pos` on, or the end.
-fn special(bytes: &[u8], mut pos: usize) -> usize {
-    // JSON in JSON has an escape every few bytes, so the first words are asked one by one; only then is the run worth
-    // blocks, whose fold over a fixed array the compiler turns into vector compares.
-    for _ in 0..4 {
-        match hits_in_word(bytes, pos) {
-            Some(0) => pos += 8,
-            Some(hits) => return pos + first_of(hits),
-            None => break,
-        }
-    }
-    while let Some(block) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<32>) {
-        if block.iter().fold(0, |hit, &b| hit | special_flag(b)) != 0 {
-            break;
-        }
-        pos += 32;
-    }
-    while let Some(hits) = hits_in_word(bytes, pos) {
-        if hits != 0 {
-            return pos + first_of(hits);
-        }
-        pos += 8;
-    }
-    let rest = bytes.get(pos..).unwrap_or_default();
-    pos + rest.iter().position(|&b| special_flag(b) != 0).unwrap_or(rest.len())
-}
-
-/// [`special_bits`] of the eight bytes from `pos` on; `None` where fewer are left.
+/// Bit k is set where byte k of the block is special.
 #[inline]
-fn hits_in_word(bytes: &[u8], pos: usize) -> Option<u64> {
-    let word = bytes.get(pos..)?.first_chunk::<8>()?;
-    Some(special_bits(u64::from_le_bytes(*word)))
+fn specials(block: &[u8; BLOCK]) -> u64 {
+    let (quarters, _) = block.as_chunks::<16>();
+    let masks = quarters.iter().rev().map(specials_of);
+    masks.fold(0, |all, mask| all << 16 | u64::from(mask))
 }
 
-fn first_of(hits: u64) -> usize {
-    (hits.trailing_zeros() / 8) as usize
-}
-
-/// The high bit of each special byte of `word`; only the lowest one set is reliable, as a borrow runs upwards.
-fn special_bits(word: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let below = |x: u64, n: u64| x.wrapping_sub(ONES * n) & !x & HIGH;
-    let equal = |x: u64, byte: u8| below(x ^ (ONES * u64::from(byte)), 1);
-    below(word, 0x20) | equal(word, b'"') | equal(word, b'\\')
+/// The same of 16 bytes.
+#[inline]
+fn specials_of(quarter: &[u8; 16]) -> u32 {
+    let bytes = i8x16::new(quarter.map(u8::cast_signed));
+    // Bytes that are not ASCII compare as negative.
+    let control = i8x16::splat(0x20).cmp_gt(bytes) & bytes.cmp_gt(i8x16::splat(-1));
+    let equal = |byte: u8| bytes.cmp_eq(i8x16::splat(byte.cast_signed()));
+    let special = control | equal(b'"') | equal(b'\\');
+    special.move_mask().cast_unsigned() & 0xFFFF
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::models::ModelLabel;
-use super::{Counts, TokenCount};
+use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
 use crate::json::Document;
-use crate::transcript::{Block, Segment, TextForm, TextSpan, Transcript};
+use crate::known;
+use crate::transcript::{Block, Message, Segment, TextForm, TextSpan, Transcript};
 
 impl Transcript {
     /// Tokens of the messages `range` (clamped), or of the whole request with `None`: tools, system, everything the
@@ -70,7 +71,7 @@ impl Transcript {
 
 impl Segment {
     /// The segment's counts, made on first use. Two threads that come first together both count; one result stays.
-    pub(crate) fn counts(&self, format: &dyn WireFormat, encoding: Encoding) -> Arc<Counts> {
+    pub(crate) fn counts(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Arc<Counts> {
         let make = || Arc::new(self.count(format, encoding.tokenizer()));
         match self.counts.slot(encoding) {
             Some(slot) => Arc::clone(slot.get_or_init(make)),
@@ -78,33 +79,40 @@ impl Segment {
         }
     }
 
-    fn count(&self, format: &dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
-        let envelope = format.envelope();
-        let source = self.source.bytes();
-        let mut counts = Counts {
-            blocks: Vec::with_capacity(self.blocks.len()),
-            sums: Vec::with_capacity(self.messages.len() + 1),
-        };
-        let mut sum = TokenCount::ZERO;
-        counts.sums.push(sum);
-        let mut texts: Vec<Counted> = Vec::new();
-        for message in &self.messages {
-            let mut inside = TokenCount::ZERO;
-            let rows = message.blocks.start as usize..message.blocks.end as usize;
-            for block in self.blocks.get(rows).unwrap_or_default() {
-                texts.clear();
-                texts.extend(
-                    self.texts_of(block)
-                        .iter()
-                        .map(|text| count_text(format, tokenizer, *text, source)),
-                );
-                counts.blocks.push(texts.iter().map(|t| t.tokens).sum());
-                inside = inside + envelope.block(block, &texts);
+    fn count(&self, format: &'static dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
+        let mut counts = Counts::with_capacity(self.messages.len(), self.blocks.len());
+        for (index, message) in self.messages.iter().enumerate() {
+            let known = known::find(format, message.span.of(self.source.bytes()));
+            if let Some(counted) = known.as_ref().and_then(|known| known.counts(tokenizer.encoding())) {
+                counts.add(counted);
+                continue;
             }
-            sum = sum + envelope.message(message, source, inside, tokenizer);
-            counts.sums.push(sum);
+            let counted = self.count_message(message, format, tokenizer);
+            counts.add(&counted);
+            if let Some(known) = known.or_else(|| known::add(format, self, index)) {
+                known.learn(tokenizer.encoding(), counted);
+            }
         }
         counts
+    }
+
+    fn count_message(&self, message: &Message, format: &dyn WireFormat, tokenizer: &Tokenizer) -> MessageCounts {
+        let (envelope, source) = (format.envelope(), self.source.bytes());
+        let mut inside = TokenCount::ZERO;
+        let rows = message.blocks.start as usize..message.blocks.end as usize;
+        let mut texts: Vec<Counted> = Vec::new();
+        let blocks = self.blocks.get(rows).unwrap_or_default().iter();
+        let blocks = blocks.map(|block| {
+            texts.clear();
+            let spans = self.texts_of(block).iter();
+            texts.extend(spans.map(|text| count_text(format, tokenizer, *text, source)));
+            inside = inside + envelope.block(block, &texts);
+            texts.iter().map(|text| text.tokens).sum()
+        });
+        MessageCounts {
+            blocks: blocks.collect(),
+            count: envelope.message(message, source, inside, tokenizer),
+        }
     }
 
     fn texts_of(&self, block: &Block) -> &[TextSpan] {

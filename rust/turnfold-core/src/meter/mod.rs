@@ -110,7 +110,33 @@ pub(crate) struct Counts {
     pub(crate) sums: Vec<TokenCount>,
 }
 
+/// Counts of one message by one encoding.
+#[derive(Debug)]
+pub(crate) struct MessageCounts {
+    /// As [`Counts::blocks`].
+    pub(crate) blocks: Box<[u64]>,
+    /// What the message costs.
+    pub(crate) count: TokenCount,
+}
+
 impl Counts {
+    /// Counts of no message, with room for so many.
+    pub(crate) fn with_capacity(messages: usize, blocks: usize) -> Self {
+        let mut sums = Vec::with_capacity(messages + 1);
+        sums.push(TokenCount::ZERO);
+        Self {
+            blocks: Vec::with_capacity(blocks),
+            sums,
+        }
+    }
+
+    /// Adds the message that comes next.
+    pub(crate) fn add(&mut self, message: &MessageCounts) {
+        let sum = self.sums.last().copied().unwrap_or(TokenCount::ZERO);
+        self.blocks.extend_from_slice(&message.blocks);
+        self.sums.push(sum + message.count);
+    }
+
     /// What the messages `range` cost.
     pub(crate) fn range(&self, range: Range<usize>) -> TokenCount {
         match (self.sums.get(range.start), self.sums.get(range.end)) {
@@ -153,7 +179,7 @@ fn difference(later: TokenCount, earlier: TokenCount) -> TokenCount {
     }
 }
 
-type Slots<T> = [OnceLock<T>; Encoding::LIMIT];
+pub(crate) type Slots<T> = [OnceLock<T>; Encoding::LIMIT];
 
 /// Counts made so far for one segment, by encoding. Filled once each, by whichever thread is first; a part of a
 /// segment and two segments joined take along what was counted.
@@ -166,6 +192,17 @@ impl CountMemo {
     /// The slot of an encoding.
     pub(crate) fn slot(&self, encoding: Encoding) -> Option<&OnceLock<Arc<Counts>>> {
         self.slots.get(slot_of(encoding))
+    }
+
+    /// A memo of what `make` gives for each slot.
+    pub(crate) fn of_slots(make: impl Fn(usize) -> Option<Counts>) -> Self {
+        let memo = Self::default();
+        for (index, slot) in memo.slots.iter().enumerate() {
+            if let Some(counts) = make(index) {
+                let _ = slot.set(Arc::new(counts));
+            }
+        }
+        memo
     }
 
     /// Whether the segment is counted in `encoding`.
@@ -224,7 +261,7 @@ impl HeadMemo {
     }
 }
 
-fn slot_of(encoding: Encoding) -> usize {
+pub(crate) fn slot_of(encoding: Encoding) -> usize {
     encoding.index()
 }
 

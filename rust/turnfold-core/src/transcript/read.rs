@@ -23,6 +23,12 @@ impl Transcript {
     /// All codes of [`ReadErrorCode`], with byte offset and, past the JSON grammar, the JSON path.
     pub fn from_json(source: Source, format: Option<&str>) -> Result<Self, ReadError> {
         let source = SourceBytes(source);
+        let known = format.and_then(formats::by_name);
+        if (known.is_some() || format.is_none())
+            && let Some(recalled) = Self::recalled(&source, known)
+        {
+            return Ok(recalled);
+        }
         let document = Document::parse(source.bytes())?;
         let root = document.root();
         let named = format.map(by_name).transpose()?;
@@ -67,35 +73,16 @@ impl Transcript {
         for (index, value) in conversation.value.items().enumerate() {
             add(index, value)?;
         }
-        let mut head = Head {
-            source: source.clone(),
+        let head = Head {
             before: Span { start: 0, end: start },
             after: Span {
                 start: edge,
                 end: source.bytes().len() as u32,
             },
-            bare: root.is_array(),
             lone: conversation.lone,
-            model: None,
-            system: None,
-            tools: None,
-            system_path: "",
-            tools_path: "",
-            output_limit: None,
-            remote: None,
-            schema: None,
-            thinking: false,
-            caches: false,
-            compacts: false,
-            continued: false,
-            unstored: false,
-            system_texts: Vec::new(),
-            counts: HeadMemo::default(),
+            source: source.clone(),
+            ..Head::of_body(&document, start as usize, format)
         };
-        if !head.bare {
-            head.model = root.get("model").filter(|v| v.is_string()).map(Value::span);
-            format.read_head(root, &mut head);
-        }
         let segment = Segment {
             source,
             messages: read,
@@ -164,6 +151,47 @@ impl Transcript {
             evidence: None,
             pairs: Arc::default(),
         }
+    }
+}
+
+impl Head {
+    /// What stands beside the messages of a body whose list of messages is empty and opens before `start`. The source is
+    /// for the caller to set.
+    pub(super) fn of_body(document: &Document<'_>, start: usize, format: &dyn WireFormat) -> Self {
+        let root = document.root();
+        let mut head = Self {
+            source: SourceBytes(Arc::new([])),
+            before: Span {
+                start: 0,
+                end: start as u32,
+            },
+            after: Span {
+                start: start as u32,
+                end: document.len() as u32,
+            },
+            bare: root.is_array(),
+            lone: false,
+            model: None,
+            system: None,
+            tools: None,
+            system_path: "",
+            tools_path: "",
+            output_limit: None,
+            remote: None,
+            schema: None,
+            thinking: false,
+            caches: false,
+            compacts: false,
+            continued: false,
+            unstored: false,
+            system_texts: Vec::new(),
+            counts: HeadMemo::default(),
+        };
+        if !head.bare {
+            head.model = root.get("model").filter(|v| v.is_string()).map(Value::span);
+            format.read_head(root, &mut head);
+        }
+        head
     }
 }
 

@@ -91,6 +91,50 @@ impl Segment {
     }
 }
 
+impl Message {
+    /// The row, with its spans moved so that the message starts at `to` and its blocks at row `first_block`.
+    pub(crate) fn moved(&self, gap: Span, to: u32, first_block: u32) -> Self {
+        let moved = |span: Span| span.moved(self.span.start, to);
+        Self {
+            span: moved(self.span),
+            gap,
+            role_text: self.role_text.map(moved),
+            name: self.name.map(moved),
+            blocks: shift(&self.blocks, self.blocks.start, first_block),
+            ..self.clone()
+        }
+    }
+}
+
+impl Block {
+    /// The row, with its spans moved by `from -> to` and its texts starting at row `first_text`.
+    pub(crate) fn moved(&self, from: u32, to: u32, first_text: u32) -> Self {
+        let moved = |span: Span| span.moved(from, to);
+        Self {
+            span: moved(self.span),
+            call_id: self.call_id.map(moved),
+            name: self.name.map(moved),
+            body: self.body.map(moved),
+            type_name: self.type_name.map(moved),
+            part_of: self.part_of.map(moved),
+            item_id: self.item_id.map(moved),
+            seal: self.seal.map(moved),
+            texts: shift(&self.texts, self.texts.start, first_text),
+            ..self.clone()
+        }
+    }
+}
+
+impl TextSpan {
+    /// The row, with its span moved by `from -> to`.
+    pub(crate) fn moved(self, from: u32, to: u32) -> Self {
+        Self {
+            span: self.span.moved(from, to),
+            form: self.form,
+        }
+    }
+}
+
 struct Joined {
     bytes: Vec<u8>,
     messages: Vec<Message>,
@@ -104,36 +148,15 @@ impl Joined {
         for row in &segment.messages {
             let gap = self.copy(row.gap, source);
             let span = self.copy(row.span, source);
-            let moved = |s: Span| s.moved(row.span.start, span.start);
             let first_block = self.blocks.len() as u32;
             for block in segment.blocks.get(usize_range(&row.blocks)).unwrap_or_default() {
                 let first_text = self.texts.len() as u32;
                 let texts = segment.texts.get(usize_range(&block.texts)).unwrap_or_default();
-                self.texts.extend(texts.iter().map(|t| TextSpan {
-                    span: moved(t.span),
-                    form: t.form,
-                }));
-                self.blocks.push(Block {
-                    span: moved(block.span),
-                    call_id: block.call_id.map(moved),
-                    name: block.name.map(moved),
-                    body: block.body.map(moved),
-                    type_name: block.type_name.map(moved),
-                    part_of: block.part_of.map(moved),
-                    item_id: block.item_id.map(moved),
-                    seal: block.seal.map(moved),
-                    texts: first_text..self.texts.len() as u32,
-                    ..block.clone()
-                });
+                self.texts
+                    .extend(texts.iter().map(|text| text.moved(row.span.start, span.start)));
+                self.blocks.push(block.moved(row.span.start, span.start, first_text));
             }
-            self.messages.push(Message {
-                span,
-                gap,
-                role_text: row.role_text.map(moved),
-                name: row.name.map(moved),
-                blocks: first_block..self.blocks.len() as u32,
-                ..row.clone()
-            });
+            self.messages.push(row.moved(gap, span.start, first_block));
         }
     }
 

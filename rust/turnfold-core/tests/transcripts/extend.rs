@@ -9,7 +9,7 @@ use turnfold_tokens::Encoding;
 
 use crate::bodies::{self, Body};
 
-fn alone(body: &[u8], format: Option<&str>) -> Result<Transcript, ReadError> {
+pub(crate) fn alone(body: &[u8], format: Option<&str>) -> Result<Transcript, ReadError> {
     let source: Source = Arc::new(body.to_vec());
     Transcript::from_json(source, format)
 }
@@ -20,7 +20,7 @@ fn extended(previous: &Transcript, body: &[u8]) -> Result<Transcript, ReadError>
 }
 
 /// Everything that can be asked of a transcript and takes no other.
-fn seen(t: &Transcript) -> String {
+pub(crate) fn seen(t: &Transcript) -> String {
     let head = t.head();
     let outside = head.source.bytes();
     let part = |span: Option<turnfold_core::Span>| span.map(|s| String::from_utf8_lossy(s.of(outside)).into_owned());
@@ -72,7 +72,10 @@ fn seen(t: &Transcript) -> String {
 }
 
 /// The same answer in full, or the same refusal.
-fn same(extended: &Result<Transcript, ReadError>, alone: &Result<Transcript, ReadError>) -> Result<(), TestCaseError> {
+pub(crate) fn same(
+    extended: &Result<Transcript, ReadError>,
+    alone: &Result<Transcript, ReadError>,
+) -> Result<(), TestCaseError> {
     match (extended, alone) {
         (Ok(extended), Ok(alone)) => {
             prop_assert_eq!(seen(extended), seen(alone));

@@ -11,5 +11,6 @@ mod bodies;
 mod digests;
 mod extend;
 mod prefix;
+mod recall;
 mod splice;
 mod truncate;

@@ -1,0 +1,389 @@
+"""Metering a request body: ours beside the peers, in one process, interleaved; medians of the thread's CPU time.
+
+    python benches/metering.py [--rounds N] [--only WORD]
+
+Each claim checks its answer before it is timed, and the answer of every timed call of ours. `evicted` means that a
+buffer larger than the caches was written before the call; `hot` that the call was made just before. A body that is
+"unseen" has texts that this process has not met; one that is "seen" has messages that were counted in others.
+"""
+
+import argparse
+import gc
+import json
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+import tiktoken
+from bodies import session
+
+import turnfold
+from turnfold.testing.oracle import tiktoken_encodings
+
+Call = Callable[[], object]
+MESSAGES = 1_001
+EVICTING = bytearray(128 << 20)
+SERIAL = count()
+
+
+class Claim(NamedTuple):
+    """What is timed against what, and the ratio that is asked for."""
+
+    name: str
+    ours: Call
+    peer: Call
+    must: float
+    aim: float | None = None
+    evicted: bool = False
+    least: bool = True
+    prepare: Call | None = None
+    peer_rounds: int | None = None
+
+
+def request(messages: list[dict[str, object]]) -> bytes:
+    return json.dumps({"model": "gpt-4o", "messages": messages}).encode()
+
+
+def marked(messages: list[dict[str, object]], marks: Iterator[int] = SERIAL) -> list[dict[str, object]]:
+    """Return the messages with texts that no message had before: a word of every line is new."""
+    found = []
+    for message in messages:
+        text = message["content"]
+        mark = next(marks)
+        new = text if text is None else "\n".join(f"{line} v{mark}x{k}" for k, line in enumerate(str(text).split("\n")))
+        found.append({**message, "content": new})
+    return found
+
+
+def by_tiktoken(raw: bytes, peer: tiktoken.Encoding) -> int:
+    """Return the tokens of all strings: what a gateway does today."""
+    total = 0
+    for message in json.loads(raw)["messages"]:
+        total += len(peer.encode_ordinary(message["content"] or ""))
+        for call in message.get("tool_calls") or ():
+            total += len(peer.encode_ordinary(call["function"]["name"]))
+            total += len(peer.encode_ordinary(call["function"]["arguments"]))
+    return total
+
+
+def texts_tokens(transcript: turnfold.Transcript) -> int:
+    return sum(sum(transcript.block_tokens(k)) for k in range(len(transcript)))
+
+
+def metered(transcript: turnfold.Transcript) -> tuple[int, int]:
+    check = turnfold.check_pairs(transcript)
+    assert check.ok
+    return transcript.tokens().n, check.pairs
+
+
+def fresh(raw: bytes) -> tuple[int, int]:
+    return metered(turnfold.Transcript.from_json(raw))
+
+
+def continuation(peer: tiktoken.Encoding, *, evicted: bool) -> Claim:
+    """Four messages more each time, and other ones each time."""
+    whole = session(MESSAGES + 200, 1_200_000)
+    base = whole[:MESSAGES]
+    previous = turnfold.Transcript.from_json(request(base))
+    metered(previous)
+    at = [MESSAGES + k for k in range(0, 190, 5)]
+    bodies = [request([*base, *marked(whole[k : k + 4])]) for k in at[:6]]
+    turns = count()
+    for body in bodies:
+        grown = turnfold.Transcript.extend_from(previous, body)
+        assert texts_tokens(grown) == by_tiktoken(body, peer)
+        assert grown.to_json() == body
+
+    answers = [fresh(body) for body in bodies]
+
+    def ours() -> None:
+        turn = next(turns) % len(bodies)
+        grown = turnfold.Transcript.extend_from(previous, bodies[turn])
+        assert metered(grown) == answers[turn]
+
+    kind, must, aim = ("evicted", 200, 450) if evicted else ("hot", 800, 1_400)
+    return Claim(
+        f"extend_from: 1 MB and 4 new messages, {kind}",
+        ours,
+        lambda: by_tiktoken(bodies[0], peer),
+        must,
+        aim,
+        evicted=evicted,
+        prepare=None if evicted else ours,
+        peer_rounds=5,
+    )
+
+
+def seen_before(*, evicted: bool, turned: bool) -> Claim:
+    import orjson
+
+    messages = marked(session())
+    fresh(request(messages))
+    body = request(messages)
+    if turned:
+        # The rounds of five messages in another order: no body had these beginnings, and every pair stays whole.
+        rounds = [messages[k : k + 5] for k in range(1, len(messages), 5)]
+        body = request([messages[0], *(m for part in reversed(rounds) for m in part)])
+    answer = fresh(body)
+
+    def ours() -> None:
+        assert fresh(body) == answer
+
+    kind, must, aim = ("evicted", 4, 7) if evicted else ("hot", 6, 10)
+    order = "in another order" if turned else "in the same order"
+    return Claim(
+        f"every message seen, {order}, {kind}",
+        ours,
+        lambda: orjson.loads(body),
+        must,
+        aim,
+        evicted=evicted,
+        prepare=None if evicted else ours,
+    )
+
+
+def cold(peer: tiktoken.Encoding) -> Claim:
+    messages = session()
+    fresh(request(messages))
+    waiting: list[bytes] = []
+
+    def prepare() -> None:
+        waiting.append(request(marked(messages)))
+
+    def ours() -> None:
+        fresh(waiting.pop())
+
+    body = request(marked(messages))
+    read = turnfold.Transcript.from_json(body)
+    assert texts_tokens(read) == by_tiktoken(body, peer)
+    return Claim(
+        "1 MB, nothing seen: bytes to counts and pair check",
+        ours,
+        lambda: by_tiktoken(body, peer),
+        6,
+        12,
+        prepare=prepare,
+        peer_rounds=5,
+    )
+
+
+def parsing() -> Claim:
+    import simdjson
+
+    messages = session()
+    waiting: list[bytes] = []
+    parser = simdjson.Parser()
+    body = request(messages)
+    assert len(turnfold.Transcript.from_json(body)) == len(messages)
+
+    def ours() -> None:
+        assert len(turnfold.Transcript.from_json(waiting.pop())) == len(messages)
+
+    # Other bytes each time, so that no message is known.
+    return Claim(
+        "body to index, in units of a SIMD scan (pysimdjson)",
+        ours,
+        lambda: parser.parse(body),
+        2,
+        least=False,
+        prepare=lambda: waiting.append(request(marked(messages))),
+    )
+
+
+def list_input() -> Claim:
+    messages = marked(session())
+    encoder = msgspec.json.Encoder()
+    body = encoder.encode(messages)
+    assert turnfold.Transcript.from_messages(messages).to_json() == body
+
+    def peer() -> None:
+        turnfold.Transcript.from_json(encoder.encode(messages))
+
+    return Claim(
+        "list of dicts, in units of msgspec and the byte path",
+        lambda: turnfold.Transcript.from_messages(messages),
+        peer,
+        1.3,
+        least=False,
+    )
+
+
+def trims(peer: tiktoken.Encoding) -> Iterator[Claim]:
+    from langchain_core.messages import convert_to_messages, trim_messages
+
+    messages = session()
+    limit = sum(len(peer.encode_ordinary(str(m["content"] or ""))) for m in messages) // 4
+    waiting: list[list[dict[str, object]]] = []
+
+    def trimmed(given: list[dict[str, object]]) -> list[dict[str, object]]:
+        transcript = turnfold.Transcript.from_messages(given)
+        point = turnfold.find_split(transcript, keep=turnfold.KeepTokens(limit))
+        assert point is not None
+        return given[point.index :]
+
+    def checked() -> None:
+        kept = turnfold.Transcript.from_messages(trimmed(messages))
+        assert turnfold.scan(kept).ok
+        assert kept.tokens(0, len(kept)).hi <= limit
+
+    checked()
+    converted = convert_to_messages(messages)
+
+    def exact(batch: list[object]) -> int:
+        return sum(3 + len(peer.encode_ordinary(str(m.content))) for m in batch)  # type: ignore[attr-defined]
+
+    def by_langchain(counter: object) -> Call:
+        return lambda: trim_messages(
+            converted, max_tokens=limit, token_counter=counter, strategy="last", start_on="human"
+        )
+
+    yield Claim(
+        "trim to a quarter, exact, nothing seen / LangChain exact",
+        lambda: trimmed(waiting.pop()),
+        by_langchain(exact),
+        20,
+        prepare=lambda: waiting.append(marked(messages)),
+        peer_rounds=5,
+    )
+    yield Claim(
+        "trim to a quarter, metered before / LangChain approximate",
+        lambda: trimmed(messages),
+        by_langchain("approximate"),
+        13,
+    )
+    try:
+        from litellm.utils import trim_messages as by_litellm
+    except ImportError:
+        print("litellm is not installed: its trim is not timed", file=sys.stderr)
+        return
+    yield Claim(
+        "trim to a quarter, exact, nothing seen / LiteLLM",
+        lambda: trimmed(waiting.pop()),
+        lambda: by_litellm(json.loads(json.dumps(messages)), model="gpt-4o", max_tokens=limit, trim_ratio=1.0),
+        350,
+        prepare=lambda: waiting.append(marked(messages)),
+        peer_rounds=1,
+    )
+
+
+def timed(call: Call) -> float:
+    start = time.thread_time_ns()
+    call()
+    return (time.thread_time_ns() - start) / 1e6
+
+
+def evict() -> None:
+    EVICTING[::64] = bytes([next(SERIAL) % 256]) * (len(EVICTING) // 64)
+
+
+def measure(claim: Claim, rounds: int) -> tuple[float, float]:
+    """Return the medians of both sides, in milliseconds."""
+    ours, peers = [], []
+    gc.collect()
+    gc.disable()
+    try:
+        for turn in range(rounds):
+            for side in (turn % 2, 1 - turn % 2):
+                if side == 0:
+                    if claim.prepare is not None:
+                        claim.prepare()
+                    if claim.evicted:
+                        evict()
+                    ours.append(timed(claim.ours))
+                elif turn < (claim.peer_rounds or rounds):
+                    if claim.evicted:
+                        evict()
+                    peers.append(timed(claim.peer))
+    finally:
+        gc.enable()
+    return statistics.median(ours), statistics.median(peers)
+
+
+def scaling(rounds: int) -> Iterator[tuple[str, float]]:
+    """How much more two threads do than one, by the clock: only a quiet machine says anything."""
+    messages = marked(session())
+    body = request(messages)
+    transcript = turnfold.Transcript.from_json(body)
+    fresh(body)
+    grown = request([*messages, *marked(messages[1:6])])
+    text = "\n".join(str(m["content"]) for m in messages)
+    calls: dict[str, Call] = {
+        "count": lambda: turnfold.count(text),
+        "from_json, seen": lambda: turnfold.Transcript.from_json(body),
+        "extend_from": lambda: turnfold.Transcript.extend_from(transcript, grown).tokens(),
+        "to_json": transcript.to_json,
+        "split_points": lambda: turnfold.split_points(transcript),
+        "fingerprint": lambda: transcript.fingerprint,
+        "identifiers": transcript.identifiers,
+        "scan": lambda: turnfold.scan(transcript),
+    }
+    for name, call in calls.items():
+        call()
+        started = time.perf_counter()
+        call()
+        repeats = max(3, int(0.1 / max(time.perf_counter() - started, 1e-6)))
+
+        def work(call: Call = call, repeats: int = repeats) -> None:
+            for _ in range(repeats):
+                call()
+
+        ratios = []
+        for _ in range(rounds):
+            started = time.perf_counter()
+            work()
+            alone = time.perf_counter() - started
+            threads = [threading.Thread(target=work) for _ in range(2)]
+            started = time.perf_counter()
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            ratios.append(2 * alone / (time.perf_counter() - started))
+        yield name, statistics.median(ratios)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    options.add_argument("--rounds", type=int, default=31)
+    options.add_argument("--only", default="", help="a word in the names of the claims to time")
+    given = options.parse_args()
+    peer = tiktoken_encodings(Path(tempfile.mkdtemp()))["o200k_base"]
+    claims = [
+        *(continuation(peer, evicted=evicted) for evicted in (True, False)),
+        *(seen_before(evicted=evicted, turned=turned) for turned in (False, True) for evicted in (True, False)),
+        cold(peer),
+        parsing(),
+        list_input(),
+        *trims(peer),
+    ]
+    print("| what | ours, ms | peer, ms | ratio | must | aim |")
+    print("|---|---|---|---|---|---|")
+    for claim in claims:
+        if given.only not in claim.name:
+            continue
+        ours, peers = measure(claim, given.rounds)
+        ratio = peers / ours if claim.least else ours / peers
+        met = "" if (ratio >= claim.must if claim.least else ratio <= claim.must) else " (not met)"
+        sign = "" if claim.least else "at most "
+        aim = "" if claim.aim is None else f"{claim.aim:,}"
+        print(
+            f"| {claim.name} | {ours:.3f} | {peers:.2f} | {ratio:,.2f}{met} | {sign}{claim.must:,} | {aim} |",
+            flush=True,
+        )
+    if given.only in "two threads":
+        for name, ratio in scaling(5):
+            print(
+                f"| two threads: {name} | | | {ratio:.2f}{'' if ratio >= 1.8 else ' (not met)'} | 1.8 | 1.9 |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

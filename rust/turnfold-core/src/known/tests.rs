@@ -1,0 +1,150 @@
+use std::sync::Arc;
+
+use turnfold_tokens::Encoding;
+
+use super::{ALIKE, SHARDS, START_BYTES, Table, known};
+use crate::formats::{anthropic_messages::AnthropicMessages, openai_chat::OpenAiChat};
+use crate::transcript::{Source, SourceBytes, Transcript};
+
+fn read(messages: &[String]) -> Transcript {
+    let body = format!(r#"{{"model":"gpt-4o","messages":[{}]}}"#, messages.join(", "));
+    let source: Source = Arc::new(body.into_bytes());
+    Transcript::from_json(source, Some("openai.chat")).unwrap()
+}
+
+fn message(text: &str) -> String {
+    format!(r#"{{"role":"user","content":"{text}"}}"#)
+}
+
+fn keep(table: &Table, messages: &[String]) {
+    let transcript = read(messages);
+    for index in 0..messages.len() {
+        table.add(known(&OpenAiChat, &transcript.segments()[0], index).unwrap());
+    }
+}
+
+#[test]
+fn a_message_is_found_by_all_of_its_bytes_and_its_format() {
+    let table = Table::new(1 << 20);
+    let long = message(&"a long text ".repeat(40));
+    let messages = [message("short"), long.clone(), message("")];
+    keep(&table, &messages);
+    for text in &messages {
+        let found = table.find(&OpenAiChat, text.as_bytes()).unwrap();
+        assert_eq!(&*found.bytes, text.as_bytes());
+        assert!(table.find(&AnthropicMessages, text.as_bytes()).is_none());
+        for rest in ["", ", ", "]}", &" ".repeat(200)] {
+            let rest = format!("{text}{rest}");
+            assert_eq!(
+                &*table.find_first(None, rest.as_bytes()).unwrap().bytes,
+                text.as_bytes()
+            );
+        }
+    }
+    let other = long.replace("text \"}", "test \"}");
+    assert_ne!(other, long);
+    assert!(table.find(&OpenAiChat, other.as_bytes()).is_none());
+    assert!(table.find_first(None, other.as_bytes()).is_none());
+    assert!(table.find_first(None, &long.as_bytes()[..long.len() - 1]).is_none());
+}
+
+#[test]
+fn the_table_stays_within_its_bound_and_lets_go_of_what_is_not_asked_for() {
+    let limit = SHARDS << 14;
+    let table = Table::new(limit);
+    let wanted = message("wanted");
+    keep(&table, std::slice::from_ref(&wanted));
+    for k in 0..200 {
+        keep(
+            &table,
+            &(0..40)
+                .map(|j| message(&format!("{k} {j} some text")))
+                .collect::<Vec<_>>(),
+        );
+        assert!(
+            table.find(&OpenAiChat, wanted.as_bytes()).is_some(),
+            "asked for all the time, and gone"
+        );
+    }
+    let held: usize = table.shards.iter().map(|shard| shard.lock().unwrap().bytes).sum();
+    assert!(held <= limit && held > limit / 2, "{held} of {limit}");
+    for shard in &table.shards {
+        let shard = shard.lock().unwrap();
+        let kept: usize = shard.turns.iter().map(|(_, known)| known.size()).sum();
+        assert_eq!(kept, shard.bytes);
+        assert_eq!(shard.by_start.values().map(Vec::len).sum::<usize>(), shard.turns.len());
+    }
+    assert!(table.find(&OpenAiChat, message("0 0 some text").as_bytes()).is_none());
+}
+
+#[test]
+fn of_messages_that_start_alike_the_last_few_are_kept() {
+    let table = Table::new(1 << 22);
+    let alike: Vec<String> = (0..ALIKE + 3)
+        .map(|k| message(&format!("{} {k}", "x".repeat(START_BYTES))))
+        .collect();
+    keep(&table, &alike);
+    let found: Vec<bool> = alike
+        .iter()
+        .map(|text| table.find(&OpenAiChat, text.as_bytes()).is_some())
+        .collect();
+    assert_eq!(found, (0..alike.len()).map(|k| k >= 3).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_is_too_large_is_not_kept() {
+    let table = Table::new(SHARDS << 12);
+    let large = message(&"x".repeat(2_000));
+    let transcript = read(std::slice::from_ref(&large));
+    assert!(
+        table
+            .add(known(&OpenAiChat, &transcript.segments()[0], 0).unwrap())
+            .is_none()
+    );
+    assert!(table.find(&OpenAiChat, large.as_bytes()).is_none());
+}
+
+#[test]
+fn a_body_of_counted_messages_is_recalled_with_its_counts() {
+    let messages: Vec<String> = (0..30)
+        .map(|k| message(&format!("recalled {k} {}", "words ".repeat(k))))
+        .collect();
+    let first = read(&messages);
+    let counted = first.tokens(Encoding::Cl100kBase, None);
+    let turned: Vec<String> = messages.iter().rev().cloned().collect();
+    let body = format!(r#"{{"messages":[{}],"model":"gpt-4o","tools":[]}}"#, turned.join("\n,"));
+    let source: Source = Arc::new(body.clone().into_bytes());
+    let recalled = Transcript::recalled(&SourceBytes(source), None).unwrap();
+    assert!(recalled.segments()[0].counts.is_counted(Encoding::Cl100kBase));
+    assert_eq!(recalled.tokens(Encoding::Cl100kBase, None), counted);
+    assert_eq!(recalled.to_json(), body.as_bytes());
+    assert_eq!(recalled.model().as_deref(), Some("gpt-4o"));
+    assert_eq!(recalled.head().tools.unwrap().of(recalled.head().source.bytes()), b"[]");
+}
+
+#[test]
+fn threads_that_count_the_same_bodies_agree() {
+    let bodies: Vec<Vec<String>> = (0..4)
+        .map(|b| {
+            (0..60)
+                .map(|k| message(&format!("thread {} {}", (b * 7 + k) % 90, "word ".repeat(k % 9))))
+                .collect()
+        })
+        .collect();
+    let alone: Vec<_> = bodies
+        .iter()
+        .map(|body| read(body).tokens(Encoding::O200kBase, None))
+        .collect();
+    let count = || {
+        for _ in 0..20 {
+            for (body, expected) in bodies.iter().zip(&alone) {
+                assert_eq!(&read(body).tokens(Encoding::O200kBase, None), expected);
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(count);
+        }
+    });
+}
