@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -307,7 +307,8 @@ def kernel_of(transcript: object) -> _core.Transcript:
 def _encode_all(messages: Sequence[Message]) -> bytes:
     try:
         encoded = _ENCODER.encode(messages)
-        if b"null" not in encoded:  # which the encoder writes for NaN and the infinities, too
+        # Null is what the encoder writes for NaN and the infinities, too.
+        if b"null" not in encoded or _is_plain(messages):
             return encoded
     except (TypeError, ValueError, RecursionError):
         pass
@@ -335,6 +336,24 @@ def _no_json_form(message_index: int, why: str) -> InvalidMessageError:
 
 def _builtins(message: Message) -> object:
     return msgspec.to_builtins(message, enc_hook=_plain, builtin_types=(Decimal,))
+
+
+def _is_plain(messages: Sequence[Message]) -> bool:
+    """Say whether there is nothing but dicts, lists, text and finite numbers, without looking into anything else."""
+    waiting: list[Any] = list(messages)
+    while waiting:
+        value = waiting.pop()
+        kind = type(value)
+        if kind is dict:
+            waiting.extend(v for v in value.values() if type(v) is not str)
+        elif kind is list:
+            waiting.extend(value)
+        elif kind is float:
+            if not math.isfinite(value):
+                return False
+        elif not (value is None or kind is str or kind is int or kind is bool):
+            return False
+    return True
 
 
 def _is_finite(plain: object) -> bool:
