@@ -35,6 +35,7 @@ impl Tokenizer {
         Self(Kind::Registered(Box::new(tokenizer)))
     }
 
+    #[cfg(any(test, feature = "naive"))]
     pub(crate) fn as_published(&self) -> Option<&PublishedTokenizer> {
         match &self.0 {
             Kind::Published(tokenizer) => Some(tokenizer),
