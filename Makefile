@@ -64,6 +64,7 @@ test: build
 lint: build
 	cargo fmt --all --check
 	cargo fmt --check --manifest-path fuzz/Cargo.toml
+	cargo check --quiet --manifest-path fuzz/Cargo.toml --target-dir target
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	"$(BIN)/ruff" check
 	"$(BIN)/ruff" format --check

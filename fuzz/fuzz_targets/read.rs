@@ -122,7 +122,12 @@ fn rows(transcript: &Transcript) {
                 Place::Field(field) => root.get(field),
                 Place::Item(field, k) => root.get(field).and_then(|list| list.items().nth(k as usize)),
             };
-            assert_eq!(value.map(Value::raw), Some(block.bytes()), "{}", block.path());
+            assert_eq!(
+                value.map(Value::raw),
+                Some(block.bytes()),
+                "{}",
+                block.path(transcript.list_field())
+            );
         }
     }
 }
@@ -179,16 +184,20 @@ fn texts(transcript: &Transcript) {
 /// Findings name places that are there; digests are one a call; turns and groups tile.
 fn scanned(transcript: &Transcript, options: &ScanOptions) {
     let found = scan(transcript, options);
+    let list = transcript.list_field();
     for finding in &found.findings {
         assert!(
             CHECKS
                 .iter()
                 .any(|check| (check.code, check.category) == (finding.code, finding.category))
         );
-        let path = match (finding.message.and_then(|k| transcript.message(k)), finding.block) {
-            (Some(message), Some(block)) => message.blocks().nth(block).map(|block| block.path()),
-            (Some(message), None) => Some(format!("messages[{}]", message.index)),
-            (None, _) => Some("messages".to_owned()),
+        let message = finding.message.and_then(|k| transcript.message(k));
+        let path = match (message, finding.block) {
+            (Some(message), Some(block)) => message.blocks().nth(block).map(|block| block.path(list)),
+            (Some(message), None) => Some(format!("{list}[{}]", message.index)),
+            // What stands beside the messages is named by its own field.
+            (None, _) if !finding.path.starts_with(&format!("{list}[")) => Some(finding.path.clone()),
+            (None, _) => Some(list.to_owned()),
         };
         assert_eq!(Some(&finding.path), path.as_ref());
     }
@@ -224,6 +233,7 @@ fn plain(table: PairTable) -> naive::Table {
     naive::Table {
         pairs: table.pairs,
         orphan_results: table.orphan_results,
+        remote_results: table.remote_results,
         repeated_results: table.repeated_results,
         pending: table.pending,
         abandoned: table.abandoned,
