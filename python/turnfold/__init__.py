@@ -7,8 +7,18 @@ from turnfold import presets
 from turnfold._core import __version__
 from turnfold.checks import SplitPoints, check_pairs, compare_prefix, find_split, repair, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
-from turnfold.meter import KeepEnd, count, count_many, count_up_to, encoding_for_model, register_model, truncate
+from turnfold.meter import (
+    KeepEnd,
+    count,
+    count_many,
+    count_up_to,
+    encoding_for_model,
+    estimate,
+    register_model,
+    truncate,
+)
 from turnfold.model.blocks import Block
+from turnfold.model.calibration import Calibration
 from turnfold.model.counts import ModelEncoding, TokenCount
 from turnfold.model.findings import Finding, IntegrityReport, PairCheck
 from turnfold.model.plan import CompactionPlan, Skip
@@ -64,6 +74,7 @@ __all__ = [
     "AnyOf",
     "Block",
     "Blocker",
+    "Calibration",
     "CompactionPlan",
     "CompactionResult",
     "Cooldown",
@@ -129,6 +140,7 @@ __all__ = [
     "count_many",
     "count_up_to",
     "encoding_for_model",
+    "estimate",
     "find_split",
     "plan",
     "presets",

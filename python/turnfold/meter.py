@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
-from turnfold.model.counts import DEFAULT_ENCODING, ModelEncoding, ModelLabel
+from turnfold.model.counts import DEFAULT_ENCODING, ModelEncoding, ModelLabel, TokenCount
 
 _LONGEST_WORD: Final = 64
 
@@ -19,6 +19,17 @@ def count(text: str, encoding: str = DEFAULT_ENCODING) -> int:
     Equal to tiktoken's `encode_ordinary`, lone surrogates included. Linear in time; other threads run meanwhile.
     """
     return _core.count(text, encoding)
+
+
+def estimate(text: str, encoding: str = DEFAULT_ENCODING) -> TokenCount:
+    """Estimate the count of `text` in one pass over its bytes, with no look at a vocabulary.
+
+    For texts of over 200 tokens the mean error is 3 to 4 % on sources that the weights were not fitted on; short texts
+    are less sure (`docs/metering.md` has tables by language and kind of content). `lo` and `hi` held 98 of 100 such
+    texts: a share of texts, not a bound. Linear, some 0.8 GB/s with AVX-512 and slower without; other threads run
+    meanwhile. Raises an `ArgumentError` for an encoding that is not known.
+    """
+    return TokenCount(*_core.estimate(text, encoding), source="estimate")
 
 
 def count_many(texts: Iterable[str], encoding: str = DEFAULT_ENCODING) -> list[int]:

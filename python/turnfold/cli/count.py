@@ -13,11 +13,13 @@ from turnfold.transcript import Transcript
 
 SUMMARY = "count the tokens of each transcript"
 USAGE = """\
-turnfold count PATH... [--encoding NAME | --model NAME] [--by-message] [--format NAME | --container NAME] [--json]"""
+turnfold count PATH... [--encoding NAME | --model NAME] [--mode exact|estimate] [--by-message]
+               [--format NAME | --container NAME] [--json]"""
 DETAILS = f"""\
 Counts the whole request: text, tool calls and results, system text, tool definitions and what the provider wraps
 around them. `n` is the best single number and `lo` <= `n` <= `hi`; `source` is exact only where the model's own
-vocabulary and framing are public. --by-message adds one entry a message, with the text tokens of each block.
+vocabulary and framing are public. --mode estimate reads the texts of messages in one pass instead of counting them:
+ten times faster, some percent off. --by-message adds one entry a message, with the text tokens of each block.
 
 {INPUTS_HELP}
 
@@ -50,6 +52,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_paths(parser)
     add_encoding(parser)
+    parser.add_argument(
+        "--mode",
+        choices=("exact", "estimate"),
+        default="exact",
+        help="estimate: one pass over the bytes",
+    )
     parser.add_argument("--by-message", action="store_true", help="add one entry a message")
 
 
@@ -74,7 +82,7 @@ def _record(document: Document, transcript: Transcript, options: argparse.Namesp
         id=document.id,
         format=transcript.format,
         messages=len(transcript),
-        tokens=transcript.tokens(encoding=options.encoding, model=options.model),
+        tokens=transcript.tokens(encoding=options.encoding, model=options.model, mode=options.mode),
         encoding=encoding,
         by_message=_by_message(transcript, options) if options.by_message else None,
     )
@@ -85,7 +93,9 @@ def _by_message(transcript: Transcript, options: argparse.Namespace) -> tuple[Me
         MessageRecord(
             message=index,
             role=role,
-            tokens=transcript.tokens(index, index + 1, encoding=options.encoding, model=options.model),
+            tokens=transcript.tokens(
+                index, index + 1, encoding=options.encoding, model=options.model, mode=options.mode
+            ),
             blocks=tuple(transcript.block_tokens(index, encoding=options.encoding, model=options.model)),
         )
         for index, role in enumerate(transcript.roles)

@@ -5,6 +5,9 @@ from typing import Final, Literal
 import msgspec
 
 CountSource = Literal["exact", "estimate", "usage"]
+
+CountMode = Literal["exact", "estimate"]
+"""How texts are counted: by the vocabulary, or estimated from their bytes."""
 ModelLabel = Literal["exact", "assumed", "estimate"]
 
 DEFAULT_ENCODING: Final = "o200k_base"

@@ -25,7 +25,8 @@ mod _core {
     use super::json::Json;
     #[pymodule_export]
     use super::text::{
-        count, count_many, count_up_to, decode, encode, encoding_for_model, register_model, truncate, truncate_middle,
+        count, count_many, count_up_to, decode, encode, encoding_for_model, estimate, register_model, truncate,
+        truncate_middle,
     };
     #[pymodule_export]
     use super::transcript::Transcript;

@@ -189,6 +189,22 @@ impl Transcript {
         })
     }
 
+    fn estimated_tokens(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+        label: &str,
+        span: Option<(usize, usize)>,
+    ) -> PyResult<(u64, u64, u64)> {
+        detached(py, || {
+            let (encoding, label) = (input::encoding(&encoding)?, text::label(label)?);
+            let range = span.map(|(start, stop)| start..stop);
+            range.as_ref().map_or(Ok(()), |r| self.check(r))?;
+            let count = self.0.estimated_tokens(encoding, label, range);
+            Ok((count.n, count.lo, count.hi))
+        })
+    }
+
     fn block_tokens(
         &self,
         py: Python<'_>,

@@ -27,6 +27,7 @@ mod characters;
 mod class_table;
 mod classes;
 mod encoding;
+mod estimate;
 mod merge;
 #[cfg(feature = "naive")]
 pub mod naive;
@@ -43,6 +44,9 @@ mod vocabulary;
 
 pub use any_tokenizer::Tokenizer;
 pub use encoding::Encoding;
+#[cfg(feature = "naive")]
+pub use estimate::{Candidates, condition_counts};
+pub use estimate::{Estimate, estimate, estimate_pieces, estimated_interval};
 pub use prefix_sums::PrefixSum;
 pub use registered::{
     Cut, Definition, Dialect, PatternError, REGISTERED_LIMIT, Registered, Split, VocabularyError, register,

@@ -115,7 +115,7 @@ impl Segment {
         }
     }
 
-    fn texts_of(&self, block: &Block) -> &[TextSpan] {
+    pub(super) fn texts_of(&self, block: &Block) -> &[TextSpan] {
         let rows = block.texts.start as usize..block.texts.end as usize;
         self.texts.get(rows).unwrap_or_default()
     }

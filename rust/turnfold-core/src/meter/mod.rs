@@ -9,6 +9,7 @@ use crate::formats::Section;
 
 mod count;
 pub mod envelope;
+mod estimate;
 pub mod media;
 pub mod models;
 

@@ -1,0 +1,717 @@
+"""The texts that the estimator is fitted on: what a few pinned wheels and this Python ship, and what is made from that.
+
+`documents(wheels)` yields `Document(source, kind, language, text)`. A source is a package, or `made`: texts of kinds
+that agents read and no package holds (logs, listings, tool results, diffs), made from the packages' own words by a
+seeded generator. Nothing here is copied into the repository; anybody with `pip download` gets the same texts.
+"""
+
+# ruff: noqa: E501  # what makes a line of text stays one line
+
+import ast
+import base64
+import difflib
+import hashlib
+import json
+import random
+import re
+import sysconfig
+import textwrap
+import unicodedata
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PINNED = (
+    "Django==5.1.4",
+    "ckan==2.12.0",
+    "home-assistant-frontend==20250109.2",
+    "wagtail==8.0.1",
+    "thonny==5.0.1",
+    "sympy==1.14.0",
+    "indico==3.2.9",
+)
+"""The wheels: interfaces translated into a hundred languages, Python, JavaScript, styles, pages, JSON."""
+
+MESSAGE_BYTES = 1_600
+"""Median size of a text; the sizes are log-normal, as in recorded conversations."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One text. `language` is an ISO code for prose, the name of the notation for the rest."""
+
+    source: str
+    kind: str
+    language: str
+    text: str
+
+
+def documents(wheels: Path, seed: int = 1) -> Iterator[Document]:
+    """Yield every text, always the same ones in the same order."""
+    chance = random.Random(seed)
+    pool = Pool()
+    for source, kind, language, text in _shipped(wheels):
+        pool.learn(kind, language, text)
+        limit = LIMITS.get(kind, 400_000)
+        for piece in _pieces(text[:limit], chance):
+            if chance.random() < KEPT.get((kind, source), KEPT.get(kind, 1.0)):
+                yield Document(source, kind, language, piece)
+    for kind, make in MADE.items():
+        for _ in range(MADE_EACH.get(kind, 160)):
+            size = _size(chance)
+            yield Document("made", kind, kind, make(chance, pool, size)[: size * 2])
+    yield from _scripts(chance)
+
+
+def _scripts(chance: random.Random) -> Iterator[Document]:
+    """Letters of each half block of Unicode at random, in words.
+
+    No package writes most scripts. Such text costs more than words of a language do, so what is fitted on it alone errs
+    on the safe side.
+    """
+    for start in range(0x80, 0x30000, 0x40):
+        letters = [c for c in map(chr, range(start, start + 0x40)) if unicodedata.category(c)[0] in "LMSN"]
+        if len(letters) < 4 or 0xD800 <= start < 0xE000:
+            continue
+        for _ in range(1 if 0x3400 <= start < 0xD800 or start > 0x11FFF else 3):
+            words = ("".join(chance.choices(letters, k=chance.randint(2, 8))) for _ in range(60))
+            yield Document("made", "script", f"U+{start:04X}", " ".join(words))
+
+
+LIMITS = {"prose": 150_000, "catalogue": 60_000, "json": 60_000, "minified": 40_000}
+KEPT = {"code": 0.25, "catalogue": 0.3, "json": 0.5, "docstrings": 0.6, "page": 0.5}
+
+
+def _size(chance: random.Random) -> int:
+    return int(min(max(chance.lognormvariate(7.4, 1.0), 40), 20_000))
+
+
+def _pieces(text: str, chance: random.Random) -> Iterator[str]:
+    """Cut a text into messages, at ends of lines where there are any."""
+    at = 0
+    while at < len(text):
+        end = min(at + _size(chance), len(text))
+        line = text.find("\n", end)
+        end = line + 1 if 0 <= line < end + 400 else end
+        if text[at:end].strip():
+            yield text[at:end]
+        at = end
+
+
+# What packages ship.
+
+Shipped = tuple[str, str, str, str]
+
+
+def _shipped(wheels: Path) -> Iterator[Shipped]:
+    for wheel in sorted(wheels.glob("*.whl")):
+        source = wheel.name.split("-")[0].lower()
+        if not any(source == pin.split("==")[0].lower().replace("-", "_") for pin in PINNED):
+            continue
+        with zipfile.ZipFile(wheel) as archive:
+            for info in sorted(archive.infolist(), key=lambda i: i.filename):
+                if info.file_size < 4_000_000:
+                    yield from _member(source, info.filename, lambda i=info: archive.read(i))
+    root = Path(sysconfig.get_path("stdlib"))
+    for path in sorted(root.rglob("*.py")):
+        if "site-packages" not in path.parts and "test" not in path.parts:
+            yield from _member("stdlib", path.relative_to(root).as_posix(), path.read_bytes)
+    include = Path(sysconfig.get_path("include"))
+    for path in sorted(include.rglob("*.h")):
+        yield from _member("stdlib", path.relative_to(include).as_posix(), path.read_bytes)
+
+
+def _member(source: str, name: str, read) -> Iterator[Shipped]:
+    suffix = name.rsplit(".", 1)[-1] if "." in name else ""
+    try:
+        if suffix == "po":
+            language = re.search(r"/([A-Za-z_@]+)/LC_MESSAGES/", name)
+            if language:
+                text = read().decode()
+                yield source, "prose", language[1], "\n".join(_translated(text))
+                if hashlib.sha256(name.encode()).digest()[0] < 40:
+                    yield source, "catalogue", language[1], text
+        elif suffix == "json":
+            yield from _json_member(source, name, read().decode())
+        elif suffix == "py":
+            text = read().decode()
+            if "pydoc_data" in name:
+                yield source, "prose", "en", "\n".join(_strings(text))
+                return
+            yield source, "code", "python", text
+            documented = "\n".join(_docstrings(text))
+            if len(documented) > 400:
+                yield source, "docstrings", "en", documented
+        elif suffix in CODE:
+            text = read().decode()
+            long = max(map(len, text.split("\n")), default=0) > 1_000
+            if long and hashlib.sha256(name.encode()).digest()[0] > 25:
+                return
+            yield source, "minified" if long else CODE[suffix][0], CODE[suffix][1], text
+        elif suffix == "rst" or name.endswith("METADATA"):
+            match = re.search(r"locale/([a-z]{2}(?:_[A-Z]{2})?)/", name)
+            yield source, "prose", match[1] if match else "en", read().decode()
+    except UnicodeDecodeError:
+        return
+
+
+CODE = {
+    "js": ("code", "javascript"),
+    "css": ("code", "css"),
+    "scss": ("code", "css"),
+    "html": ("page", "html"),
+    "svg": ("page", "svg"),
+    "h": ("code", "c"),
+    "pyi": ("code", "python"),
+    "txt": ("listing", "text"),
+}
+
+
+def _json_member(source: str, name: str, text: str) -> Iterator[Shipped]:
+    language = re.search(r"translations/(?:\w+/)?([a-z]{2,3}(?:-[A-Za-z]+)?)-[0-9a-f]{32}\.json$", name)
+    value = json.loads(text)
+    chosen = hashlib.sha256(name.encode()).digest()[0]
+    if language:
+        yield source, "prose", language[1], "\n".join(_leaves(value))
+        if chosen < 30:
+            yield source, "json", language[1], json.dumps(value, ensure_ascii=False, indent=2 if chosen < 15 else None)
+    elif chosen < 60:
+        yield source, "json", "json", text
+
+
+def _leaves(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(item)
+
+
+def _translated(catalogue: str) -> Iterator[str]:
+    for match in re.finditer(r'^msgstr(?:\[\d+\])? ((?:".*"\n?)+)', catalogue, re.MULTILINE):
+        text = "".join(part[1:-1] for part in match[1].split("\n") if part)
+        if text and "Project-Id-Version" not in text:
+            yield text.replace("\\n", "\n").replace('\\"', '"')
+
+
+def _strings(code: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) > 100:
+            yield node.value
+
+
+def _docstrings(code: str) -> Iterator[str]:
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            text = ast.get_docstring(node)
+            if text and len(text) > 80:
+                yield text
+
+
+# What is made.
+
+
+class Pool:
+    """Words and lines that made texts draw from."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.code: list[str] = []
+        self.names: list[str] = ["main"]
+        self.sentences: list[str] = []
+        self.foreign: list[str] = []
+
+    def learn(self, kind: str, language: str, text: str) -> None:
+        lines = [line for line in text[:4_000].split("\n") if line.strip()]
+        if kind == "code":
+            self.code.extend(text[:3_000].split("\n"))
+            self.names.extend(re.findall(r"[A-Za-z_][A-Za-z0-9_]{2,}", text[:1_500]))
+        elif kind in ("prose", "docstrings") and language.startswith("en"):
+            self.lines.extend(lines)
+            self.sentences.extend(re.findall(r"[A-Z][^.\n]{30,200}\.", text[:8_000]))
+        elif kind == "prose":
+            self.foreign.extend(lines[:20])
+
+
+class Maker:
+    """Draws of one text."""
+
+    def __init__(self, chance: random.Random, pool: Pool) -> None:
+        self.chance, self.pool = chance, pool
+
+    def word(self) -> str:
+        return self.chance.choice(self.pool.names)
+
+    def words(self, least: int, most: int) -> str:
+        line = self.chance.choice(self.pool.lines)
+        return " ".join(line.split()[: self.chance.randint(least, most)])
+
+    def sentence(self) -> str:
+        return re.sub(r"\s+", " ", self.chance.choice(self.pool.sentences))
+
+    def hex(self, digits: int) -> str:
+        return f"{self.chance.getrandbits(4 * digits):0{digits}x}"
+
+    def uuid(self) -> str:
+        return "-".join(self.hex(n) for n in (8, 4, 4, 4, 12))
+
+    def date(self) -> str:
+        c = self.chance
+        return f"{c.randint(2015, 2027)}-{c.randint(1, 12):02}-{c.randint(1, 28):02}"
+
+    def clock(self) -> str:
+        c = self.chance
+        return f"{c.randint(0, 23):02}:{c.randint(0, 59):02}:{c.randint(0, 59):02}"
+
+    def stamp(self) -> str:
+        style = self.chance.randint(0, 4)
+        if style == 0:
+            return f"{self.date()}T{self.clock()}.{self.chance.randint(0, 999_999):06}Z"
+        if style == 1:
+            return f"{self.date()} {self.clock()},{self.chance.randint(0, 999):03}"
+        if style == 2:
+            return f"[{self.clock()}]"
+        if style == 3:
+            month = self.chance.choice(
+                ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
+            )
+            return f"{month} {self.chance.randint(1, 28):2} {self.clock()}"
+        return f"{self.date()}T{self.clock()}+00:00"
+
+    def path(self) -> str:
+        roots = ("/usr/lib", "/home/user/project", "src", "tests", "./", "/workspace", "app", "C:\\Users\\user", "/tmp")
+        parts = [self.word().lower() for _ in range(self.chance.randint(1, 4))]
+        ends = (".py", ".ts", ".js", ".json", ".md", ".txt", ".rs", ".go", ".yaml", "", ".log", ".html", ".tsx")
+        return "/".join([self.chance.choice(roots), *parts]) + self.chance.choice(ends)
+
+    def number(self) -> str:
+        c = self.chance
+        style = c.randint(0, 4)
+        if style == 0:
+            return str(c.randint(0, 99))
+        if style == 1:
+            return str(c.randint(100, 10 ** c.randint(3, 12)))
+        if style == 2:
+            return f"{c.uniform(0, 10 ** c.randint(0, 4)):.{c.randint(1, 4)}f}"
+        if style == 3:
+            return repr(c.random())
+        return str(-c.randint(1, 9_999))
+
+    def price(self) -> str:
+        return f"{self.chance.choice('$€£')}{self.chance.uniform(1, 2_000):,.2f}"
+
+    def code_name(self) -> str:
+        return "".join(
+            self.chance.choice("ABCDEFGHJKLMNPQRSTUVWXYZ0123456789") for _ in range(self.chance.randint(3, 9))
+        )
+
+    def person(self) -> str:
+        first = (
+            "James Mary Wei Olga Raj Fatima Noah Emma Yusuf Chen Ivan Sofia Mei Lucas Ava Liam Mia Omar Amelia Ethan"
+        )
+        last = (
+            "Smith Johnson Garcia Kim Nguyen Patel Müller Rossi Silva Brown Ahmed Kovacs Lopez Wilson Davis Moore Lee"
+        )
+        return f"{self.chance.choice(first.split())} {self.chance.choice(last.split())}"
+
+    def handle(self) -> str:
+        first, last = self.person().lower().split()
+        return f"{first}_{last}_{self.chance.randint(1_000, 9_999)}"
+
+    def value(self, depth: int) -> object:
+        c = self.chance
+        style = c.random()
+        if depth and style < 0.18:
+            return {self.key(): self.value(depth - 1) for _ in range(c.randint(1, 6))}
+        if depth and style < 0.28:
+            return [self.value(depth - 1) for _ in range(c.randint(0, 5))]
+        makers = (
+            self.uuid, self.date, self.stamp, self.path, lambda: c.randint(0, 10 ** c.randint(1, 10)),
+            lambda: round(c.uniform(0, 1_000), c.randint(1, 4)), lambda: c.choice((True, False, None)),
+            lambda: self.words(1, 4), lambda: self.words(2, 12), self.sentence, self.word, self.handle,
+            self.code_name, lambda: self.hex(c.choice((8, 16, 32, 40))), self.url, self.email,
+            lambda: c.choice(("ok", "active", "pending", "error", "available", "economy", "completed", "user")),
+        )  # fmt: skip
+        return c.choice(makers)()
+
+    def key(self) -> str:
+        known = [
+            "id",
+            "name",
+            "type",
+            "status",
+            "created_at",
+            "updated_at",
+            "url",
+            "path",
+            "size",
+            "count",
+            "user_id",
+            "email",
+            "address",
+            "city",
+            "country",
+            "price",
+            "date",
+            "start_time",
+            "end_time",
+            "description",
+            "title",
+            "content",
+            "text",
+            "items",
+            "data",
+            "metadata",
+            "value",
+            "results",
+            "total",
+            "limit",
+            "origin",
+            "destination",
+            "flight_number",
+            "order_id",
+            "product_id",
+            "payment_methods",
+            "message",
+            "error",
+            "code",
+            "details",
+            "tags",
+            "version",
+            "kind",
+            "label",
+            "score",
+            "index",
+            "parent",
+            "children",
+            "options",
+            "enabled",
+            "quantity",
+            "reservation_id",
+            "first_name",
+            "last_name",
+            "membership",
+            "passengers",
+            "history",
+            "amount",
+            "source",
+            "role",
+        ]
+        if self.chance.random() < 0.7:
+            return self.chance.choice(known)
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.word()).lower()
+
+    def url(self) -> str:
+        host = self.chance.choice(("example.com", "github.com", "docs.python.org", "api.example.org", "localhost:8080"))
+        end = self.chance.choice(
+            ("", f"?id={self.chance.randint(1, 99_999)}&q={self.word()}", f"#{self.word()}", ".html")
+        )
+        return f"https://{host}/" + "/".join(self.word().lower() for _ in range(self.chance.randint(1, 4))) + end
+
+    def email(self) -> str:
+        return f"{self.word().lower()}{self.chance.randint(1, 9_999)}@example.com"
+
+
+def _lines(make_line):
+    def make(chance: random.Random, pool: Pool, size: int) -> str:
+        maker, lines, length = Maker(chance, pool), [], 0
+        line_of = make_line(maker)
+        while length < size:
+            line = line_of()
+            lines.append(line)
+            length += len(line) + 1
+        return "\n".join(lines)
+
+    return make
+
+
+def _log(m: Maker):
+    c = m.chance
+    style, logger = c.randint(0, 4), [m.word() for _ in range(5)]
+    levels = ("INFO", "DEBUG", "WARNING", "ERROR", "info", "warn")
+
+    def line() -> str:
+        level = c.choice(levels)
+        if style == 0:
+            return f"{m.stamp()} {level} {c.choice(logger)}: {m.words(3, 12)} {m.word()}={m.number()}"
+        if style == 1:
+            ip = ".".join(str(c.randint(1, 254)) for _ in range(4))
+            return (
+                f'{ip} - - [{c.randint(1, 28):02}/Mar/2026:{m.clock()} +0000] "GET /{m.word().lower()}/{c.randint(1, 9_999)}'
+                f' HTTP/1.1" {c.choice((200, 304, 404, 500))} {c.randint(100, 99_999)} "-" "Mozilla/5.0"'
+            )
+        if style == 2:
+            return f"{m.stamp()} host {c.choice(logger)}[{c.randint(100, 99_999)}]: {m.words(4, 14)} id={m.uuid()}"
+        if style == 3:
+            return json.dumps({"ts": m.stamp(), "level": level, "msg": m.words(3, 10), m.key(): m.value(0)})
+        return f"[{m.clock()}] {level} ({c.choice(logger)}): {m.words(3, 10)} took {c.randint(1, 9_999)}ms {m.hex(8)}"
+
+    return line
+
+
+def _listing(m: Maker):
+    c = m.chance
+    style, place = c.randint(0, 5), m.path()
+
+    def line() -> str:
+        if style == 0:
+            mode = c.choice(("drwxr-xr-x", "-rw-r--r--", "-rwxr-xr-x", "lrwxrwxrwx"))
+            return f"{mode} {c.randint(1, 30):2} user user {c.randint(0, 10 ** c.randint(2, 8)):8} Nov {c.randint(1, 28):2} {m.clock()[:5]} {m.word().lower()}.py"
+        if style == 1:
+            return m.path()
+        if style == 2:
+            return f"{place}:{c.randint(1, 2_000)}:{c.choice(m.pool.code)}"
+        if style == 3:
+            return f"{c.choice(('├── ', '│   ├── ', '│   │   └── ', '    '))}{m.word().lower()}{c.choice(('.py', '/', '.json'))}"
+        if style == 4:
+            return f"{m.word():24} {c.randint(0, 9)}.{c.randint(0, 30)}.{c.randint(0, 9)}   {m.words(2, 6)}"
+        return f"{m.path()}  | {c.randint(1, 300):3} {'+' * c.randint(0, 30)}{'-' * c.randint(0, 20)}"
+
+    return line
+
+
+def _numbered(chance: random.Random, pool: Pool, size: int) -> str:
+    style = chance.choice(("{:6}\t{}", "{}: {}", "{:>5}→{}", "{:4} | {}"))
+    at = chance.randint(1, 500)
+    return "\n".join(style.format(at + k, line) for k, line in enumerate(_code_lines(chance, pool, size)))
+
+
+def _code_lines(chance: random.Random, pool: Pool, size: int) -> list[str]:
+    start = chance.randrange(max(1, len(pool.code) - 200))
+    lines, length = [], 0
+    for line in pool.code[start:]:
+        lines.append(line)
+        length += len(line) + 1
+        if length > size:
+            break
+    return lines
+
+
+def _diff(chance: random.Random, pool: Pool, size: int) -> str:
+    before = _code_lines(chance, pool, size)
+    after, maker = [], Maker(chance, pool)
+    for line in before:
+        draw = chance.random()
+        if draw < 0.06:
+            continue
+        after.append(line.replace("self", maker.word()).replace("return", "yield") if draw < 0.16 else line)
+        if draw > 0.95:
+            after.append("    " + maker.word() + " = " + maker.number())
+    name = maker.path()
+    head = (
+        f"diff --git a/{name} b/{name}\nindex {maker.hex(7)}..{maker.hex(7)} 100644\n" if chance.random() < 0.6 else ""
+    )
+    return head + "\n".join(difflib.unified_diff(before, after, f"a/{name}", f"b/{name}", lineterm=""))
+
+
+def _tool_result(chance: random.Random, pool: Pool, size: int) -> str:
+    maker = Maker(chance, pool)
+    shape = chance.random()
+    indent = chance.choice((None, None, None, 2, 4))
+    separators = chance.choice(((",", ":"), (", ", ": "))) if indent is None else None
+    keys = [maker.key() for _ in range(chance.randint(3, 12))]
+    items: list[object] = []
+    length = 0
+    while length < size:
+        if shape < 0.6:
+            item: object = {key: maker.value(1) for key in keys}
+        else:
+            item = maker.value(3)
+        items.append(item)
+        length += len(json.dumps(item))
+    value: object = items if shape < 0.5 else {maker.key() + str(k): item for k, item in enumerate(items)}
+    text = json.dumps(value, indent=indent, separators=separators, ensure_ascii=chance.random() < 0.5)
+    if chance.random() < 0.15:
+        return json.dumps({"output": text, "metadata": {"exit_code": 0, "duration_seconds": 0.4}})
+    return repr(value) if chance.random() < 0.15 else text
+
+
+def _fares(chance: random.Random, pool: Pool, size: int) -> str:
+    """Records of a shop or an airline: codes, prices, times."""
+    maker = Maker(chance, pool)
+    keys = [maker.key() for _ in range(3)]
+    out: list[object] = []
+    while len(json.dumps(out)) < size:
+        prices = {name: chance.randint(50, 900) for name in ("basic_economy", "economy", "business")}
+        out.append({
+            "flight_number": f"HAT{chance.randint(1, 300):03}", "origin": maker.code_name()[:3], "status": "available",
+            "scheduled_departure_time_est": maker.clock(), "available_seats": {k: chance.randint(0, 20) for k in prices},
+            "prices": prices, "item_id": str(chance.randint(10**9, 10**10)), **{key: maker.value(0) for key in keys},
+        })  # fmt: skip
+    return json.dumps(out)
+
+
+def _blob(chance: random.Random, pool: Pool, size: int) -> str:
+    maker, style = Maker(chance, pool), chance.randint(0, 4)
+    data = chance.randbytes(size)
+    if style == 0:
+        text = base64.b64encode(data).decode()
+        return "\n".join(textwrap.wrap(text, 76)) if chance.random() < 0.5 else text
+    if style == 1:
+        return data.hex()
+    if style == 2:
+        return "\n".join(maker.uuid() for _ in range(size // 37 + 1))
+    if style == 3:
+        return "\n".join(
+            f"{hashlib.sha256(bytes([k % 256])).hexdigest()}  {maker.path()}" for k in range(size // 90 + 1)
+        )
+    rows = [data[k : k + 16] for k in range(0, len(data), 16)]
+    return "\n".join(f"{16 * k:08x}  {row.hex(' ')}" for k, row in enumerate(rows))
+
+
+def _lock(m: Maker):
+    c = m.chance
+    style = c.randint(0, 2)
+
+    def line() -> str:
+        name, version = m.word().lower(), f"{c.randint(0, 9)}.{c.randint(0, 30)}.{c.randint(0, 9)}"
+        digest = base64.b64encode(c.randbytes(64)).decode()
+        if style == 0:
+            return f'    "node_modules/{name}": {{\n      "version": "{version}",\n      "resolved": "https://registry.example.org/{name}/-/{name}-{version}.tgz",\n      "integrity": "sha512-{digest}"\n    }},'
+        if style == 1:
+            return f'[[package]]\nname = "{name}"\nversion = "{version}"\nsource = "registry+https://example.org/index"\nchecksum = "{m.hex(64)}"\n'
+        return f"{name}=={version} \\\n    --hash=sha256:{m.hex(64)} \\\n    --hash=sha256:{m.hex(64)}"
+
+    return line
+
+
+def _table(m: Maker):
+    c = m.chance
+    style, columns = c.randint(0, 3), c.randint(2, 8)
+    makers = [
+        c.choice((m.number, m.date, lambda: m.words(1, 3), m.word, m.uuid, m.price, m.code_name, m.person))
+        for _ in range(columns)
+    ]
+
+    def line() -> str:
+        cells = [make() for make in makers]
+        if style == 0:
+            return ",".join(cells)
+        if style == 1:
+            return "| " + " | ".join(cells) + " |"
+        if style == 2:
+            return "".join(f"{cell:<16}" for cell in cells)
+        return "\t".join(cells)
+
+    return line
+
+
+def _trace(m: Maker):
+    c = m.chance
+
+    def line() -> str:
+        draw = c.random()
+        if draw < 0.15:
+            return "Traceback (most recent call last):"
+        if draw < 0.3:
+            return f"{m.word()}Error: {m.words(3, 12)} '{m.word()}'"
+        if draw < 0.35:
+            return f"E       assert {m.word()} == {m.number()}"
+        if draw < 0.4:
+            return f"FAILED {m.path()}::{m.word()} - AssertionError: {m.words(2, 8)}"
+        if draw < 0.45:
+            return f"{m.path()} {'.' * c.randint(1, 60)} [{c.randint(1, 100):3}%]"
+        return f'  File "{m.path()}", line {c.randint(1, 2_000)}, in {m.word()}\n    {c.choice(m.pool.code).strip()}'
+
+    return line
+
+
+def _chat(m: Maker):
+    c = m.chance
+
+    def line() -> str:
+        draw = c.random()
+        if draw < 0.15:
+            return f"- **{m.words(1, 4)}**: {m.sentence()}"
+        if draw < 0.25:
+            return f"{c.randint(1, 9)}. {m.sentence()}"
+        if draw < 0.3:
+            return f"I'll look at `{m.path()}` and run `{m.word()}`. {m.sentence()}"
+        if draw < 0.35:
+            return (
+                f"Your reservation **{m.code_name()}** for {m.person()} ({m.handle()}) on {m.date()} costs {m.price()}."
+            )
+        if draw < 0.4:
+            return f"## {m.words(2, 6)}\n"
+        return " ".join(m.sentence() for _ in range(c.randint(1, 4))) + c.choice(("", "\n"))
+
+    return line
+
+
+def _command(m: Maker):
+    c = m.chance
+
+    def line() -> str:
+        draw = c.random()
+        if draw < 0.3:
+            return json.dumps(
+                {"command": f"cd {m.path()} && grep -rn '{m.word()}' {m.path()} | head -{c.randint(5, 50)}"}
+            )
+        if draw < 0.6:
+            return json.dumps(
+                {m.key(): m.value(1) for _ in range(c.randint(1, 4))}, separators=c.choice(((",", ":"), (", ", ": ")))
+            )
+        if draw < 0.8:
+            code = "\n".join(c.choice(m.pool.code) for _ in range(c.randint(2, 8)))
+            return json.dumps({"path": m.path(), "old_str": code, "new_str": code.replace("self", m.word())})
+        return f"$ {m.word().lower()} --{m.word().lower()}={m.number()} -{c.choice('abcdefv')} {m.path()} 2>&1"
+
+    return line
+
+
+def _markup(m: Maker):
+    c = m.chance
+
+    def line() -> str:
+        tag = c.choice(("div", "span", "a", "li", "p", "td", "button", m.word()))
+        draw = c.random()
+        if draw < 0.6:
+            return f'{"  " * c.randint(0, 6)}<{tag} class="{m.word().lower()}-{m.word().lower()}" id="{m.hex(6)}" href="{m.url()}">{m.words(1, 10)}</{tag}>'
+        if draw < 0.8:
+            return f"{'  ' * c.randint(0, 4)}{m.key()}: {m.words(1, 5)}"
+        return f"  - [{m.words(1, 5)}]({m.url()})"
+
+    return line
+
+
+def _mixed(m: Maker):
+    c = m.chance
+
+    def line() -> str:
+        return f"{c.choice(m.pool.foreign)} {m.words(1, 5)} {c.choice(('', '👍', '✅', '🎉 ', '—', '…', '→'))}"
+
+    return line
+
+
+MADE = {
+    "log": _lines(_log),
+    "listing": _lines(_listing),
+    "numbered": _numbered,
+    "diff": _diff,
+    "tool result": _tool_result,
+    "records": _fares,
+    "blob": _blob,
+    "lock": _lines(_lock),
+    "table": _lines(_table),
+    "traceback": _lines(_trace),
+    "chat": _lines(_chat),
+    "command": _lines(_command),
+    "markup": _lines(_markup),
+    "mixed": _lines(_mixed),
+}
+MADE_EACH = {
+    "tool result": 700,
+    "log": 500,
+    "listing": 500,
+    "chat": 500,
+    "numbered": 400,
+    "diff": 400,
+    "command": 400,
+    "traceback": 300,
+    "table": 300,
+}

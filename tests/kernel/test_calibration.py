@@ -1,0 +1,78 @@
+"""A calibration comes to the ratio of what a provider reports, and says how sure it is."""
+
+import random
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import turnfold
+from turnfold.model.counts import TokenCount
+
+
+def estimated(n: int) -> TokenCount:
+    return TokenCount(n, n // 3, n * 4, "estimate")
+
+
+@given(st.floats(0.5, 2.0), st.floats(0.0, 0.3), st.integers(0, 2**32))
+def test_it_converges(ratio: float, noise: float, seed: int) -> None:
+    chance = random.Random(seed)
+    calibration = turnfold.Calibration()
+    for _ in range(100):
+        usage = round(10_000 * ratio * chance.uniform(1 - noise, 1 + noise))
+        calibration = calibration.observe(estimated(10_000), usage)
+    # A uniform share of +-noise deviates by noise / sqrt(3); five times the deviation of the mean of 100, and rounding.
+    assert abs(calibration.factor / ratio - 1) <= 5 * noise / 3**0.5 / 10 + 1e-3
+    assert calibration.deviation <= 2 * noise / 3**0.5 + 1e-3
+
+
+@given(st.floats(0.6, 1.6), st.integers(0, 2**32))
+def test_most_reports_lie_in_the_interval(ratio: float, seed: int) -> None:
+    chance = random.Random(seed)
+    calibration = turnfold.Calibration()
+    held = 0
+    for index in range(200):
+        count = estimated(chance.randint(500, 50_000))
+        usage = round(count.n * ratio * chance.gauss(1, 0.05))
+        found = calibration.apply(count)
+        held += index >= 50 and found.lo <= usage <= found.hi
+        calibration = calibration.observe(count, usage)
+    assert held >= 144
+
+
+def test_a_change_of_ratio_is_followed() -> None:
+    calibration = turnfold.Calibration()
+    for _ in range(1_000):
+        calibration = calibration.observe(estimated(1_000), 1_000)
+    for _ in range(1_000):
+        calibration = calibration.observe(estimated(1_000), 1_350)
+    assert calibration.factor == pytest.approx(1.35, rel=0.01)
+
+
+def test_it_says_nothing_before_it_has_seen_two() -> None:
+    count = estimated(1_000)
+    calibration = turnfold.Calibration()
+    assert calibration.apply(count) is count
+    assert calibration.observe(count, 0) is calibration
+    assert calibration.observe(TokenCount(0, 0, 1, "estimate"), 5) is calibration
+    assert calibration.observe(count, 1_200).apply(count) is count
+    with pytest.raises(turnfold.TurnfoldError):
+        calibration.observe(count, -1)
+
+
+def test_it_is_plain_data() -> None:
+    calibration = turnfold.Calibration().observe(estimated(1_000), 1_200).observe(estimated(500), 610)
+    packed = msgspec.json.encode(calibration)
+    assert msgspec.json.decode(packed, type=turnfold.Calibration) == calibration
+    found = calibration.apply(estimated(2_000))
+    assert found.source == "estimate"
+    assert found.lo <= found.n <= found.hi
+
+
+def test_exact_counts_stay_near_themselves() -> None:
+    calibration = turnfold.Calibration()
+    exact = TokenCount(1_000, 1_000, 1_000, "exact")
+    for _ in range(10):
+        calibration = calibration.observe(exact, 1_000)
+    assert calibration.apply(exact) == TokenCount(1_000, 999, 1_001, "estimate")
