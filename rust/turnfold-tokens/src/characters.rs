@@ -58,6 +58,10 @@ impl Characters {
         let (Some(before), Some(after)) = (bytes.get(edge - 1), bytes.get(edge)) else {
             return false;
         };
+        // Behind a whole character, such a byte belongs to none, and the edges of tokens in front of one are not kept.
+        if continues(*after) {
+            return true;
+        }
         let (word, bit) = place(*before, *after);
         self.doubtful.get(word).is_some_and(|word| word & bit != 0)
             && (1..=CONTEXT.min(edge)).any(|known| self.edges.binary_search(&context(bytes, edge, known)).is_ok())
@@ -79,8 +83,9 @@ impl Characters {
             let end = at + character.len();
             let sure_after = end == bytes.len() || !self.is_doubtful(bytes, end);
             let code_point = match character {
-                [a, b] if width == 2 => (usize::from(a & 0x1F) << 6) | usize::from(b & 0x3F),
-                [a, b, c] if width == 3 => {
+                [a, b] if width == 2 && continues(*b) => (usize::from(a & 0x1F) << 6) | usize::from(b & 0x3F),
+                // What two bytes can say is no character in three.
+                [a, b, c] if width == 3 && continues(*b) && continues(*c) && (*a > 0xE0 || *b >= 0xA0) => {
                     (usize::from(a & 0x0F) << 12) | (usize::from(b & 0x3F) << 6) | usize::from(c & 0x3F)
                 }
                 _ => 0,

@@ -175,6 +175,17 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Characters, parts of characters and bytes that make none.
+    const BYTES: &[&[u8]] = &[
+        b"\xC3\xA9",
+        b"\xE4\xB8\xAD",
+        b"\xC3",
+        b"\xA9",
+        b"\xE0\x83\xA9",
+        b"\xE4",
+        b"a",
+    ];
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
@@ -184,11 +195,14 @@ mod tests {
                 proptest::collection::vec(any::<u8>(), 0..120),
                 // Few letters, many tokens: what merges overlaps with everything.
                 proptest::collection::vec(prop_oneof![b'a'..=b'c', 128..=255_u8], 0..160),
+                // The bytes of a character, and what was made of them.
+                proptest::collection::vec(prop_oneof![156..=160_u8, 182..=188_u8, 192..=200_u8], 0..80),
             ],
             piece in prop_oneof![
                 proptest::collection::vec(any::<u8>(), 0..300),
                 proptest::collection::vec(b'a'..=b'c', 0..1500),
                 "[a-cé中]{0,200}".prop_map(String::into_bytes),
+                proptest::collection::vec(proptest::sample::select(BYTES), 0..200).prop_map(|parts| parts.concat()),
                 (proptest::collection::vec(b'a'..=b'b', 1..5), 1..300_usize).prop_map(|(part, times)| part.repeat(times)),
             ],
         ) {
@@ -198,6 +212,14 @@ mod tests {
             prop_assert_eq!(count, slow.len());
             prop_assert_eq!(fast, slow);
         }
+    }
+
+    #[test]
+    fn bytes_that_make_no_character_are_none() {
+        // The last pair is the character of the bytes 202 and 164; 228 has the low bits of 164 and continues nothing.
+        let vocabulary = SmallVocabulary::new(&[97, 97, 97, 98, 247, 189]);
+        assert_eq!(vocabulary.slow(&[202, 164]), [258]);
+        assert_eq!(vocabulary.fast(&[202, 228]), (vec![202, 228], 2));
     }
 
     #[test]
