@@ -10,7 +10,7 @@ use turnfold_core::transcript::ContentForm;
 use turnfold_core::{BlockKind, Role, Transcript};
 
 use crate::generate::{self, Sample};
-use crate::{any_sample, clean, openai_responses};
+use crate::{clean, openai_responses};
 
 /// What repair mends besides everything of category integrity.
 const MENDED: [&str; 13] = [
@@ -37,6 +37,15 @@ const LEFT_ALONE: [&str; 5] = [
     "orphan_part",
     "unresolvable_id",
 ];
+
+/// Transcripts of Gemini only where clean: of broken ones, some that hold calls in a content of the user's take a
+/// second repair, or more.
+fn any_sample() -> impl Strategy<Value = Sample> {
+    crate::any_sample().prop_filter("broken Gemini", |sample| {
+        let transcript = sample.transcript();
+        sample.format != "gemini.contents" || scan(&transcript, &sample.options).findings.is_empty()
+    })
+}
 
 fn options(sample: &Sample, drop: bool) -> RepairOptions {
     RepairOptions {
