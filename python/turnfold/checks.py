@@ -100,8 +100,9 @@ def repair(transcript: Transcript, options: RepairOptions = DEFAULT_REPAIR) -> t
     `result_not_first`, `result_without_id`, `text_after_call`, `unanswered_call`.
 
     Findings that it leaves, because what is missing or meant only the caller knows: `broken_seal`, `changed_seal`,
-    `compaction_block_ambiguous`, `compaction_block_misplaced`, `first_not_user`, `late_system`, `leading_system`,
-    `lone_surrogate`, `loop_without_reasoning`, `lost_reasoning`, `misplaced_trigger`, `missing_reasoning`,
+    `compaction_block_ambiguous`, `compaction_block_misplaced`, `compaction_incomplete_turn`, `first_not_user`,
+    `late_system`, `leading_system`, `lone_surrogate`, `loop_without_reasoning`, `lost_reasoning`, `misplaced_trigger`,
+    `missing_reasoning`,
     `missing_signature`, `no_messages`, `orphan_part`, `output_limit`, `over_window`, `refused_reasoning`,
     `repeated_role`, `server_held`, `several_system`, `too_many_cache_breakpoints`, `tools_not_sent`,
     `trailing_assistant`, `trailing_space`, `unexpected_role`, `unknown_role`, `unresolvable_id`.
