@@ -102,33 +102,31 @@ impl Tokenizer {
     /// what is kept (head), of the text (tail). With a registered one a part with one more character is too long, and
     /// the cost is that of counting what is kept for each bit of its length.
     pub fn truncate(&self, text: &str, max_tokens: usize, keep: Keep) -> Truncation {
-        let tokenizer = match &self.0 {
-            Kind::Published(tokenizer) => return tokenizer.truncate(text, max_tokens, keep),
-            Kind::Registered(tokenizer) => tokenizer,
+        let whole = Truncation {
+            head_bytes: text.len(),
+            tail_start: text.len(),
         };
-        let length = text.len();
         if self.count_up_to(text, max_tokens).is_some() {
-            return Truncation {
-                head_bytes: length,
-                tail_start: length,
-            };
+            return whole;
         }
+        let head = |max: usize| match &self.0 {
+            Kind::Published(tokenizer) => tokenizer.head(text, max),
+            Kind::Registered(tokenizer) => tokenizer.head(text, max),
+        };
+        let tail = |max: usize| match &self.0 {
+            Kind::Published(tokenizer) => tokenizer.tail(text, max),
+            Kind::Registered(tokenizer) => tokenizer.tail(text, max),
+        };
         match keep {
             Keep::Head => Truncation {
-                head_bytes: tokenizer.head(text, max_tokens),
-                tail_start: length,
+                head_bytes: head(max_tokens),
+                ..whole
             },
             Keep::Tail => Truncation {
                 head_bytes: 0,
-                tail_start: tokenizer.tail(text, max_tokens),
+                tail_start: tail(max_tokens),
             },
-            Keep::Both => joined_ends(
-                text,
-                max_tokens,
-                &|part| self.count(part),
-                &|max| tokenizer.head(text, max),
-                &|max| tokenizer.tail(text, max),
-            ),
+            Keep::Both => joined_ends(text, max_tokens, &|part| self.count(part), &head, &tail),
         }
     }
 

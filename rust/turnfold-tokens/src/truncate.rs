@@ -35,36 +35,8 @@ const WHOLE: usize = 4096;
 const CONTEXT: usize = 16;
 
 impl PublishedTokenizer {
-    /// See [`crate::Tokenizer::truncate`].
-    pub(crate) fn truncate(&self, text: &str, max_tokens: usize, keep: Keep) -> Truncation {
-        let length = text.len();
-        if self.count_up_to(text, max_tokens).is_some() {
-            return Truncation {
-                head_bytes: length,
-                tail_start: length,
-            };
-        }
-        match keep {
-            Keep::Head => Truncation {
-                head_bytes: self.head(text, max_tokens),
-                tail_start: length,
-            },
-            Keep::Tail => Truncation {
-                head_bytes: 0,
-                tail_start: self.tail(text, max_tokens),
-            },
-            Keep::Both => joined_ends(
-                text,
-                max_tokens,
-                &|part| self.count(part),
-                &|max| self.head(text, max),
-                &|max| self.tail(text, max),
-            ),
-        }
-    }
-
     /// The end of the longest beginning of at most `max_tokens`, if the text is more.
-    fn head(&self, text: &str, max_tokens: usize) -> usize {
+    pub(crate) fn head(&self, text: &str, max_tokens: usize) -> usize {
         // Whatever follows, the pre-tokens up to an edge behind a character that is no white space stay the same.
         let mut settled = 0;
         let mut settled_tokens = 0;
@@ -109,7 +81,7 @@ impl PublishedTokenizer {
     }
 
     /// The start of the longest end of at most `max_tokens`, if the text is more.
-    fn tail(&self, text: &str, max_tokens: usize) -> usize {
+    pub(crate) fn tail(&self, text: &str, max_tokens: usize) -> usize {
         let bytes = text.as_bytes();
         if max_tokens == 0 {
             return bytes.len();

@@ -8,12 +8,17 @@ use super::changes::Changes;
 use super::work::Work;
 use crate::pairs::BlockRef;
 use crate::splice::SpliceError;
-use crate::transcript::{BlockKind, Transcript};
+use crate::transcript::{BlockKind, BlockView, Transcript};
 
 /// The calls that keep their ids: awaited ones, and those that awaited ones belong to and so name. O(blocks).
 pub(super) fn kept(work: &mut Work<'_>) -> HashSet<BlockRef> {
     let mut kept = work.pending();
-    kept.extend(owners(&work.transcript, &kept));
+    let owners: Vec<BlockRef> = belongings(&work.transcript)
+        .into_iter()
+        .filter(|(block, _)| kept.contains(&BlockRef::of(block)))
+        .map(|(_, call)| call)
+        .collect();
+    kept.extend(owners);
     kept
 }
 
@@ -47,40 +52,25 @@ pub(super) fn rename(
             changes.of(at.message).ids.push((at.block, id.clone()));
         }
     }
-    for (at, old, id) in followers(&work.transcript, new) {
+    let followers: Vec<_> = belongings(&work.transcript)
+        .into_iter()
+        .filter_map(|(block, call)| Some((BlockRef::of(&block), block.part_of()?.into_owned(), new.get(&call)?)))
+        .collect();
+    for (at, old, id) in followers {
         let text = format!("The call {old:?} that this belongs to has the id {id:?} now.");
         work.note_block(code, Action::Rename, at, Some(work.name(at.message)), text);
-        changes.of(at.message).owners.push((at.block, id));
+        changes.of(at.message).owners.push((at.block, id.clone()));
     }
     work.apply(changes)
 }
 
-/// The calls that blocks belong to which are among `members`.
-fn owners(transcript: &Transcript, members: &HashSet<BlockRef>) -> Vec<BlockRef> {
+/// Every block that belongs to a call, and that call: the last one before it that has the id. O(blocks).
+fn belongings(transcript: &Transcript) -> Vec<(BlockView<'_>, BlockRef)> {
     let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
     let mut found = Vec::new();
     for block in transcript.messages().flat_map(|message| message.blocks()) {
-        let at = BlockRef::of(&block);
-        if members.contains(&at) {
-            found.extend(block.part_of().and_then(|id| calls.get(&id).copied()));
-        }
-        if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
-            calls.insert(id, at);
-        }
-    }
-    found
-}
-
-/// The blocks that belong to a renamed call, with its old id and its new one.
-fn followers(transcript: &Transcript, renamed: &BTreeMap<BlockRef, String>) -> Vec<(BlockRef, String, String)> {
-    let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
-    let mut found = Vec::new();
-    for block in transcript.messages().flat_map(|message| message.blocks()) {
-        if let Some(old) = block.part_of()
-            && let Some(id) = calls.get(&old).and_then(|call| renamed.get(call))
-        {
-            found.push((BlockRef::of(&block), old.into_owned(), id.clone()));
-        }
+        let owner = block.part_of().and_then(|id| calls.get(&id).copied());
+        found.extend(owner.map(|call| (block, call)));
         if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
             calls.insert(id, BlockRef::of(&block));
         }

@@ -133,9 +133,12 @@ impl<'a> Work<'a> {
                 *most = number.max(*most);
             }
         }
+        if upto.is_empty() {
+            return counted;
+        }
         let mut counts: HashMap<Cow<'_, str>, u32> = HashMap::new();
         for block in self.transcript.messages().flat_map(|message| message.blocks()) {
-            if upto.is_empty() || block.kind() != BlockKind::ToolCall || block.row.whole {
+            if block.kind() != BlockKind::ToolCall || block.row.whole {
                 continue;
             }
             let Some(name) = block.name() else { continue };
