@@ -12,7 +12,7 @@ from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.predicates import predicate_named
 from turnfold.planning.priorities import priorities_of
-from turnfold.planning.selection import NotSelected, Selection
+from turnfold.planning.selection import NotSelected, Selection, cut_at_or_before, tail_of
 
 
 def resolved(ground: Ground, tail: Tail, limit_tokens: int | None) -> Keep:
@@ -65,8 +65,7 @@ def head_stop(ground: Ground, head: Keep, measure: Measure) -> int:
             stop = start
             while stop < length and measure.messages(start, stop + 1) <= limit_tokens:
                 stop += 1
-            legal = ground.points.at_or_before(stop)
-            stop = start if legal is None else max(legal, start)
+            stop = max(cut_at_or_before(ground, stop), start)
         case _:
             assert_never(head)
     if stop > start:
@@ -87,15 +86,13 @@ def select_scope(
 ) -> Selection | NotSelected:
     """Choose the groups in scope. O(blocks).
 
-    With `over_tokens` and the order of priority, no more of them than it takes to be rid of so many tokens. To
+    With `over_tokens` and the order of priority, no more of them than it takes to be rid of so many tokens.
     A summary at `place` takes an earlier one in, which comes first; without a place that stays.
     """
-    chosen = ground.points.find(keep, encoding=measure.encoding)
-    if chosen is None:
-        return NotSelected("no_legal_split", "The transcript can be cut nowhere.")
-    wanted = min(chosen.requested, ground.first_unanswered)
-    legal = ground.points.at_or_before(min(chosen.index, wanted))
-    stop = ground.start if legal is None else legal
+    tail = tail_of(ground, keep, measure.encoding)
+    if isinstance(tail, NotSelected):
+        return tail
+    stop = cut_at_or_before(ground, tail[1])
     first = head_stop(ground, head, measure)
     earlier = next((index for index in sorted(ground.summaries) if first <= index < stop), None)
     summary = next((group for group in ground.groups if place is not None and group.start == earlier), None)

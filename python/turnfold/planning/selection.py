@@ -37,12 +37,11 @@ class NotSelected(msgspec.Struct, frozen=True):
 
 def select(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSelected:
     """Choose what a summary replaces where `keep` stays. O(messages)."""
-    chosen = ground.points.find(keep, encoding=encoding)
-    if chosen is None:
-        return NotSelected("no_legal_split", "The transcript can be cut nowhere.")
-    wanted = min(chosen.requested, ground.first_unanswered)
-    legal = ground.points.at_or_before(min(chosen.index, wanted))
-    stop = ground.start if legal is None else legal
+    tail = tail_of(ground, keep, encoding)
+    if isinstance(tail, NotSelected):
+        return tail
+    wanted, latest = tail
+    stop = cut_at_or_before(ground, latest)
     if ground.alternates:
         stop = _before_the_model(ground, stop)
     if stop > ground.own:
@@ -52,24 +51,37 @@ def select(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSelected
     return _not_legal(ground, wanted)
 
 
+def tail_of(ground: Ground, keep: Keep, encoding: str) -> tuple[int, int] | NotSelected:
+    """Return the first message that is to stay, and the last at which the transcript may be cut for that."""
+    chosen = ground.points.find(keep, encoding=encoding)
+    if chosen is None:
+        return NotSelected("no_legal_split", "The transcript can be cut nowhere.")
+    wanted = min(chosen.requested, ground.first_unanswered)
+    return wanted, min(chosen.index, wanted)
+
+
+def cut_at_or_before(ground: Ground, index: int) -> int:
+    """Return the last legal cut at or before a message; where there is none, the start."""
+    legal = ground.points.at_or_before(index)
+    return ground.start if legal is None else legal
+
+
 def _before_the_model(ground: Ground, stop: int) -> int:
     """Move a cut down to where the model speaks next, so that the user's summary is no second message of one role."""
     speakers = ground.transcript.speakers
     while ground.start < stop < len(speakers) and speakers[stop] == "user":
-        legal = ground.points.at_or_before(stop - 1)
-        stop = ground.start if legal is None else max(legal, ground.start)
+        stop = max(cut_at_or_before(ground, stop - 1), ground.start)
     return stop
 
 
 def select_turns(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSelected:
     """Choose what is dropped where `keep` stays, so that the tail opens with the user. O(messages)."""
-    chosen = ground.points.find(keep, encoding=encoding)
-    if chosen is None:
-        return NotSelected("no_legal_split", "The transcript can be cut nowhere.")
-    wanted = min(chosen.requested, ground.first_unanswered)
+    tail = tail_of(ground, keep, encoding)
+    if isinstance(tail, NotSelected):
+        return tail
+    wanted, latest = tail
     if wanted <= ground.own:
         return NotSelected("nothing_to_compact", "The policy keeps every message that is not a summary already.")
-    latest = min(chosen.index, wanted)
     stop = next((i for i in reversed(ground.spoken) if ground.own < i <= latest and i in ground.points), None)
     return _not_legal(ground, wanted) if stop is None else _selection(ground, stop, with_previous=False)
 

@@ -1,6 +1,6 @@
 """Whether a policy fires, and the limit that it fires at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -111,8 +111,7 @@ def _counted(trigger: MessagesOver | TurnsOver | TurnsSinceSummary | ToolGroupsO
             return _over(len(ground.spoken), limit, "turns")
         case TurnsSinceSummary(count=least):
             turns = ground.steps if trigger.unit == "step" else ground.spoken
-            since = sum(index > ground.latest_summary for index in turns)
-            return _over(since, least - 1, "turns since the last summary")
+            return _over(_since_summary(ground, turns), least - 1, "turns since the last summary")
         case ToolGroupsOlder(min_age=age, min_groups=least):
             older = max(len(ground.tool_groups) - age, 0)
             return _over(older, least - 1, "old groups of tool calls")
@@ -165,7 +164,12 @@ def turns_since_compaction(facts: Facts) -> int | None:
     ground = facts.ground()
     if ground.latest_summary < 0:
         return None
-    return sum(index > ground.latest_summary for index in ground.spoken)
+    return _since_summary(ground, ground.spoken)
+
+
+def _since_summary(ground: Ground, turns: Sequence[int]) -> int:
+    latest = ground.latest_summary
+    return sum(index > latest for index in turns)
 
 
 def window_of(model: str | None, windows: tuple[ModelWindow, ...]) -> int | None:
