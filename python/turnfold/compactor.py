@@ -7,14 +7,16 @@ from typing import Final, ParamSpec, TypeVar
 
 import anyio
 import anyio.to_thread
+from msgspec import structs
 
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError
+from turnfold.model.judgement import BY_RULE
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy, Summarize
-from turnfold.model.result import Attempt, AttemptOutcome, Timings
+from turnfold.model.result import Attempt, Timings
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.state import NO_STATE, PlanState
-from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
+from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
 from turnfold.planning.apply import Applied, CompactionResult, apply_opened
 from turnfold.planning.fill import Opening, openings
 from turnfold.planning.plan import plan
@@ -202,8 +204,8 @@ async def _ask(prepared: _Prepared, chain: Fallback, filling: _Filling, deadline
     started = perf_counter()
 
     async def fill(hole: int, request: SummaryRequest) -> None:
-        def report(method: str, outcome: AttemptOutcome, detail: str) -> None:
-            filling.attempts.append(Attempt(method, outcome, hole, detail))
+        def report(attempt: Attempt) -> None:
+            filling.attempts.append(structs.replace(attempt, hole=hole))
 
         if schema_named(request.schema).style == "marker":
             return  # nothing is to be written
@@ -246,7 +248,7 @@ def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
 def _write_by_rule(hole: int, request: SummaryRequest, attempts: list[Attempt]) -> tuple[str, SummaryReply]:
     for writer in _BY_RULE:
         try:
-            verdict = judge(writer.write(request), request)
+            verdict = judge(SummaryReply(writer.write(request)), request, BY_RULE)
         except Exception as error:  # noqa: BLE001  # a fault in the rules must not cost a turn: the marker is left
             attempts.append(Attempt(writer.name, "failed", hole, f"{type(error).__name__}: {error}"))
             continue
@@ -258,7 +260,6 @@ def _write_by_rule(hole: int, request: SummaryRequest, attempts: list[Attempt]) 
 
 
 def _result(applied: Applied, prepared: _Prepared, filling: _Filling, timings: Timings) -> CompactionResult:
-    replies = list(filling.replies.values())
     return CompactionResult(
         transcript=applied.transcript,
         plan=applied.plan,
@@ -271,10 +272,7 @@ def _result(applied: Applied, prepared: _Prepared, filling: _Filling, timings: T
         summary=applied.summary,
         summary_role=applied.summary_role,
         method=filling.replies[0][0] if prepared.requests else None,
-        usage=Usage(
-            prompt_tokens=sum(reply.usage.prompt_tokens for _, reply in replies),
-            completion_tokens=sum(reply.usage.completion_tokens for _, reply in replies),
-        ),
+        usage=sum((attempt.usage for attempt in filling.attempts), NO_USAGE),
         attempts=tuple(filling.attempts),
         timings=timings,
     )

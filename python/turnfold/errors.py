@@ -5,7 +5,27 @@ Each docstring says what happened and what to do.
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+CallFault = Literal[
+    "failed",
+    "timeout",
+    "rate_limited",
+    "unavailable",
+    "unreachable",
+    "rejected",
+    "too_long",
+    "garbled",
+    "spend_cap",
+    "busy",
+]
+"""Why a call of a summarizer gave no reply.
+
+`failed`: it raised; `timeout`: its own time was up; `rate_limited`: too many requests or tokens (429); `unavailable`:
+the server failed (5xx); `unreachable`: no connection, or one that broke; `rejected`: the request or its key is refused
+(4xx); `too_long`: the request is longer than the model takes; `garbled`: the answer is not what the API promises;
+`spend_cap`: the cap on what may be spent is reached; `busy`: too many earlier calls still run.
+"""
 
 
 class TurnfoldError(Exception):
@@ -61,6 +81,40 @@ class RunningLoopError(TurnfoldError, RuntimeError):
     """A blocking call was made inside a running event loop. Await the call of the same name without `_sync`."""
 
     code: ClassVar[str] = "running_loop"
+
+
+class MissingExtraError(TurnfoldError, ImportError):
+    """An optional part needs a package that is not installed. Install the extra that the message names."""
+
+    code: ClassVar[str] = "missing_extra"
+
+
+class SummarizerError(TurnfoldError):
+    """A call of a summarizer gave no reply. `reason` says why; a chain asks again or asks the next one.
+
+    `status` is that of the HTTP answer, where there was one; `retry_after_seconds` how long the server wants to be left
+    alone. The message never holds an API key.
+    """
+
+    code: ClassVar[str] = "summarizer"
+
+    def __init__(
+        self,
+        text: str,
+        reason: CallFault = "failed",
+        *,
+        status: int | None = None,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.reason: CallFault = reason
+        self.status = status
+        self.retry_after_seconds = retry_after_seconds
+
+    @property
+    def passes(self) -> bool:
+        """Whether the same request may do better a little later."""
+        return self.reason in {"timeout", "rate_limited", "unavailable", "unreachable", "garbled"}
 
 
 class NoSummaryError(TurnfoldError):
@@ -172,6 +226,8 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             UnknownWindowError,
             UnknownSchemaError,
             RunningLoopError,
+            MissingExtraError,
+            SummarizerError,
             NoSummaryError,
             PlanMismatchError,
             BrokenPluginError,

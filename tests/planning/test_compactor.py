@@ -75,7 +75,7 @@ async def test_a_good_reply_is_used_and_everything_about_it_reported() -> None:
     result = finished(await compact(transcript, POLICY, replying("Look at src/a1.py and src/new.py.", Usage(7, 3))))
     assert result.method == "fake"
     assert result.usage == Usage(7, 3)
-    assert result.attempts == (Attempt("fake", "used", 0),)
+    assert result.attempts == (Attempt("fake", "used", 0, usage=Usage(7, 3)),)
     assert result.summary_role == "user"
     assert len(result.messages) == 4
     assert [a is b for a, b in zip(result.messages[2:], messages[-2:], strict=True)] == [True, True]

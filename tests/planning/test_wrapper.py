@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.errors import ArgumentError
-from turnfold.planning.wrapper import WrappedSummary, neutralise, recognise, wrap
+from turnfold.model.quoting import neutralise
+from turnfold.planning.wrapper import WrappedSummary, recognise, wrap
 
 DELIMITERS = (
     "<turnfold-summary",

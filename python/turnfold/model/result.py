@@ -4,12 +4,16 @@ from typing import Literal
 
 import msgspec
 
-AttemptOutcome = Literal["used", "cut_to_cap", "empty", "longer_than_source", "no_heading", "failed", "deadline"]
+from turnfold.errors import CallFault
+from turnfold.model.judgement import ReplyFault
+from turnfold.model.summary import NO_USAGE, Usage
+
+AttemptOutcome = Literal["used", "cut_to_cap", "repaired", "deadline"] | ReplyFault | CallFault
 """How one try of one summarizer ended.
 
-`used`; `cut_to_cap`: used, after its text was cut to the cap; `empty`: nothing but white space; `longer_than_source`:
-not shorter than what it replaces; `no_heading`: without the heading that its schema asks for; `failed`: it raised;
-`deadline`: the time was up before it answered.
+`used`; `cut_to_cap`: used, after its text was cut to the cap; `repaired`: used, after its faults were mended;
+`deadline`: the time of the whole call was up before it answered; the name of a fault of its reply
+(`turnfold.model.judgement.ReplyFault`), or of the call that gave none (`turnfold.errors.CallFault`).
 """
 
 TaskKept = Literal["message", "verbatim", "clipped", "dropped", "absent"]
@@ -18,14 +22,17 @@ head and tail, it went with what was dropped, or there was none."""
 
 
 class Attempt(msgspec.Struct, frozen=True):
-    """One try of one summarizer for a hole of the plan, which are numbered from 0: how it ended, and for a failure what
-    was raised.
+    """One try of one summarizer for a hole of the plan, which are numbered from 0: how it ended, and more on that in
+    `detail`. `usage` is what it cost, used or not.
     """
 
     method: str
     outcome: AttemptOutcome
-    hole: int
+    hole: int = 0
     detail: str = ""
+    usage: Usage = NO_USAGE
+    model: str | None = None
+    latency_seconds: float | None = None
 
 
 class IdentifierReport(msgspec.Struct, frozen=True):

@@ -1,10 +1,11 @@
 """What goes to a summarizer and what comes back: text and usage, nothing else."""
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
 from turnfold.model.blocks import BlockKind
+from turnfold.model.judgement import ReplyFault
 
 
 class SourcePart(msgspec.Struct, frozen=True):
@@ -26,10 +27,30 @@ class SourceMessage(msgspec.Struct, frozen=True):
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens that a summarizer reports; 0 where it reports none."""
+    """Tokens that a summarizer reports; 0 where it reports none. Usages can be added.
+
+    `prompt_tokens` is all of the input: what was read from a cache (`cache_read_tokens`) or written to one
+    (`cache_write_tokens`) is part of it, whatever the provider's own fields leave out. `completion_tokens` is all of
+    the output, `reasoning_tokens` among it.
+    """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    @property
+    def total_tokens(self) -> int:
+        """Input and output together."""
+        return self.prompt_tokens + self.completion_tokens
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(getattr(self, name) + getattr(other, name) for name in self.__struct_fields__))
+
+
+NO_USAGE: Final = Usage()
+"""Nothing was used, or nobody said what."""
 
 
 DigestKind = Literal["read", "shell", "search", "write", "other"]
@@ -61,6 +82,10 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     should carry, in the order first seen. The answer must not count more than `max_tokens` tokens of `encoding`;
     `source_tokens` bounds what it replaces. `schema` names the sections that are asked for, `temperature` is
     for a model that writes them.
+
+    Where all of it is too much for one call it comes in pieces: `piece` is the number of this one, from 1, and how many
+    there are; `partials` are the summaries of consecutive pieces, to be made into one. `refused` says why the last
+    reply to this request was not used.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -74,10 +99,27 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     encoding: str
     schema: str
     temperature: float = 0.0
+    piece: tuple[int, int] | None = None
+    partials: tuple[str, ...] = ()
+    refused: ReplyFault | None = None
+
+
+StopReason = Literal["end", "length", "refusal", "tool_call", "other"]
+"""Why a model stopped: it was done, the output limit cut it, it refuses (or a filter does), it wants a tool called, or
+something else."""
 
 
 class SummaryReply(msgspec.Struct, frozen=True):
-    """The summary's text and what it cost."""
+    """The summary's text, what it cost, and what the provider says of the reply.
+
+    `stop` is None where nobody says why it ended. `tool_calls` is how many it asks for, `reasoned` that it holds
+    reasoning beside its text (or in its place). `latency_seconds` is from the request to the whole reply.
+    """
 
     text: str
-    usage: Usage = Usage()
+    usage: Usage = NO_USAGE
+    stop: StopReason | None = None
+    tool_calls: int = 0
+    reasoned: bool = False
+    model: str | None = None
+    latency_seconds: float | None = None

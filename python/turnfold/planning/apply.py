@@ -59,7 +59,7 @@ class CompactionResult(Applied):
     """A finished compaction: the new transcript and everything there is to say about it.
 
     `method` names the summarizer whose text was used, None where the plan has no hole; `attempts` is everyone that was
-    asked and how it ended, `usage` the tokens that the used replies report.
+    asked and how it ended, `usage` the tokens of all their replies, used or not.
     """
 
     method: str | None

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from turnfold import meter
 from turnfold.errors import ArgumentError, PlanMismatchError
 from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole
+from turnfold.model.quoting import neutralise
 from turnfold.model.result import TaskKept
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
 from turnfold.planning.selection import Selection
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, neutralise, wrap
+from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, wrap
 from turnfold.transcript import Transcript
 
 

@@ -3,9 +3,9 @@
 import msgspec
 
 from turnfold.meter import count, truncate_middle
+from turnfold.model.quoting import neutralise
 from turnfold.planning.ground import Ground
 from turnfold.planning.selection import Selection
-from turnfold.planning.wrapper import neutralise
 from turnfold.transcript import Transcript
 
 

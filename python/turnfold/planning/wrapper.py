@@ -6,6 +6,7 @@ from typing import Final
 import msgspec
 
 from turnfold.errors import ArgumentError
+from turnfold.model.quoting import neutralise
 
 MARKER_BODY: Final = "No summary of them could be made."
 """The body of a summary where nothing better fits, or nothing answered in time."""
@@ -13,7 +14,6 @@ MARKER_BODY: Final = "No summary of them could be made."
 _OPEN = re.compile(r'<turnfold-summary messages="(\d{1,9})">\n')
 _QUOTE = {name: re.compile(rf'<turnfold-{name} characters="(\d{{1,9}})">\n') for name in ("task", "latest")}
 _END = "\n</turnfold-summary>"
-_IMITATION = re.compile(r"<(?=\s*+(?:/\s*+)?turnfold-)", re.IGNORECASE)
 
 
 class WrappedSummary(msgspec.Struct, frozen=True):
@@ -27,14 +27,6 @@ class WrappedSummary(msgspec.Struct, frozen=True):
     task: str | None
     body: str
     latest: str | None = None
-
-
-def neutralise(text: str) -> str:
-    """Make everything in `text` plain that imitates one of the wrapper's delimiters. Twice is the same as once.
-
-    Only the `<` of such a delimiter changes, to `&lt;`: all else, and every other tag, stays as it is.
-    """
-    return _IMITATION.sub("&lt;", text)
 
 
 def wrap(summary: WrappedSummary) -> str:

@@ -4,8 +4,8 @@ import re
 from typing import Final
 
 from turnfold import meter
+from turnfold.model.quoting import neutralise
 from turnfold.model.summary import SummaryRequest, ToolDigest
-from turnfold.planning.wrapper import neutralise
 
 OMITTED: Final = "[The digest is left out: there is no room for it]"
 CUT: Final = "[The digest is cut here]"

@@ -1,64 +1,181 @@
 """Several summarizers, asked in order until one gives a reply that can be used."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Literal
 
 import anyio
 import msgspec
+from msgspec import structs
 
-from turnfold.errors import NoSummaryError
-from turnfold.model.result import AttemptOutcome
-from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
+from turnfold.errors import NoSummaryError, SummarizerError
+from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault
+from turnfold.model.result import Attempt
+from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
 from turnfold.prompts.judge import judge
-from turnfold.summarizers.protocol import Summarizer
+from turnfold.summarizers.faults import fault_of
+from turnfold.summarizers.member import Member
+from turnfold.summarizers.protocol import Summarizer, window_of
 
-Report = Callable[[str, AttemptOutcome, str], None]
-"""Told of each attempt: whose it was, how it ended, and what it raised."""
+Report = Callable[[Attempt], None]
+"""Told of each attempt."""
+
+FIRST_WAIT_SECONDS: Final = 0.5
+LONGEST_WAIT_SECONDS: Final = 30.0
+"""Waits between tries double from the first to this one, with as much again at random as the first. A server that wants
+to be left alone for longer is not asked again."""
+
+
+class _AgainError(Exception):
+    """The same summarizer may be asked again: at once where `fault` says what was wrong with its reply, else after
+    `wait_seconds`, or after a wait that grows.
+    """
+
+    def __init__(self, why: str, *, fault: ReplyFault | None = None, wait_seconds: float | None = None) -> None:
+        super().__init__(why)
+        self.fault = fault
+        self.wait_seconds = wait_seconds
+
+    def wait(self) -> float | Literal[True]:
+        """What stamina asks: how long to wait, or True for a wait that grows."""
+        if self.fault is not None:
+            return 0.0
+        return True if self.wait_seconds is None else self.wait_seconds
 
 
 class Fallback:
-    """Asks each of `summarizers` until one reply is acceptable. Raises `NoSummaryError` where none is.
+    """Asks each of `summarizers` until one reply can be used. Raises `NoSummaryError` where none can.
+
+    Each may be a `Member`, which says how long a try of it may take, how often it is asked and how it is judged. Asking
+    again is what the reply's policy says (`retry`), and for calls that failed what may pass: timeouts, rate limits,
+    servers that are down. The waits between tries grow, or are what the server asks for; one that would end after the
+    deadline is not begun. They need the package stamina: it comes with the extras of the backends, and as `retry`.
 
     A chain of chains is one chain: its members are asked in order.
     """
 
-    def __init__(self, *summarizers: Summarizer) -> None:
-        members: list[Summarizer] = []
+    def __init__(self, *summarizers: Summarizer | Member) -> None:
+        members: list[Member] = []
         for one in summarizers:
-            members.extend(one.members if isinstance(one, Fallback) else (one,))
-        self.members: Final[tuple[Summarizer, ...]] = tuple(members)
-        # A summarizer that forgot its name is still a summarizer.
-        self._names = tuple(str(getattr(member, "name", type(member).__name__)) for member in members)
+            members.extend(_members(one))
+        self.members: Final[tuple[Member, ...]] = tuple(member.settled() for member in members)
 
     @property
     def name(self) -> str:
         """What results call it: they name the member whose reply was used."""
         return "fallback"
 
+    @property
+    def window_tokens(self) -> int | None:
+        """The smallest window of a member: what every one of them takes."""
+        windows = [window for member in self.members if (window := window_of(member.summarizer)) is not None]
+        return min(windows, default=None)
+
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
-        """Return the first acceptable reply, cut to the cap where it is over."""
+        """Return the first usable reply, cut to the cap where it is over."""
         _, reply = await self.ask(request, _silent)
         return reply
 
     async def ask(self, request: SummaryRequest, report: Report) -> tuple[str, SummaryReply]:
-        """Return the first acceptable reply and whose it is; `report` is told of every attempt.
+        """Return the first usable reply and whose it is; `report` is told of every attempt.
 
         Cancellation goes through, whatever it is for.
         """
-        for name, member in zip(self._names, self.members, strict=True):
-            try:
-                reply = await member.summarize(request)
-                verdict = judge(reply.text, request)
-            except anyio.get_cancelled_exc_class():
-                report(name, "deadline", "")
-                raise
-            except Exception as error:  # noqa: BLE001  # whatever a summarizer raises, the next one is asked
-                report(name, "failed", f"{type(error).__name__}: {error}")
-                continue
-            report(name, verdict.outcome, "")
-            if verdict.text is not None:
-                return name, SummaryReply(verdict.text, _reported(reply.usage))
-        raise NoSummaryError(f"No summary came from any of: {', '.join(self._names) or 'nobody'}")
+        for member in self.members:
+            reply = await _ask(member, request, report)
+            if reply is not None:
+                return member.name, reply
+        raise NoSummaryError(f"No summary came from any of: {', '.join(m.name for m in self.members) or 'nobody'}")
+
+
+def _members(one: Summarizer | Member) -> tuple[Member, ...]:
+    if isinstance(one, Fallback):
+        return one.members
+    if isinstance(one, Member):
+        # What is said of a chain goes for each of its members.
+        return tuple(
+            Member(
+                inner.summarizer,
+                one.timeout_seconds or inner.timeout_seconds,
+                one.tries or inner.tries,
+                one.policy or inner.policy,
+            )
+            for inner in (_members(one.summarizer) if isinstance(one.summarizer, Fallback) else (one,))
+        )
+    return (Member(one),)
+
+
+async def _ask(member: Member, request: SummaryRequest, report: Report) -> SummaryReply | None:
+    """Ask one member as often as it may be asked."""
+    asked = request
+
+    async def once() -> SummaryReply | None:
+        nonlocal asked
+        try:
+            return await _try(member, asked, report)
+        except _AgainError as error:
+            if error.fault is not None:
+                asked = structs.replace(request, refused=error.fault)
+            raise
+
+    try:
+        if member.tries in {None, 1}:
+            return await once()
+        import stamina
+
+        calling = stamina.AsyncRetryingCaller(
+            attempts=member.tries,
+            timeout=None,
+            wait_initial=FIRST_WAIT_SECONDS,
+            wait_jitter=FIRST_WAIT_SECONDS,
+            wait_max=LONGEST_WAIT_SECONDS,
+        )
+        return await calling(_wait, once)
+    except _AgainError:
+        return None
+
+
+def _wait(error: Exception) -> bool | float:
+    return error.wait() if isinstance(error, _AgainError) else False
+
+
+async def _try(member: Member, request: SummaryRequest, report: Report) -> SummaryReply | None:
+    """Ask once. None where the next one is to be asked; `_AgainError` where this one may be."""
+    name = member.name
+    try:
+        reply = await _within(member.timeout_seconds, member.summarizer, request)
+        usage = _reported(reply.usage)
+        verdict = judge(reply, request, member.policy or DEFAULT_REPLY_POLICY)
+    except anyio.get_cancelled_exc_class():
+        report(Attempt(name, "deadline"))
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a summarizer raises, the next one is asked
+        fault = fault_of(error)
+        report(Attempt(name, fault.reason, detail=fault.text))
+        if not fault.passes or not _in_time(fault.retry_after_seconds):
+            return None
+        raise _AgainError(f"{name}: {fault.reason}", wait_seconds=fault.retry_after_seconds) from None
+    report(Attempt(name, verdict.outcome, 0, verdict.detail, usage, reply.model, reply.latency_seconds))
+    if verdict.text is not None:
+        return structs.replace(reply, text=verdict.text, usage=usage)
+    if verdict.fault is not None and verdict.remedy == "retry":
+        raise _AgainError(f"{name}: {verdict.fault}", fault=verdict.fault)
+    return None
+
+
+async def _within(seconds: float | None, summarizer: Summarizer, request: SummaryRequest) -> SummaryReply:
+    with anyio.move_on_after(seconds) as scope:
+        reply = await summarizer.summarize(request)
+    if scope.cancelled_caught:
+        raise SummarizerError(f"No reply in {seconds} s", "timeout")
+    return reply
+
+
+def _in_time(wait_seconds: float | None) -> bool:
+    """Whether there is a point in waiting for so long."""
+    if wait_seconds is None:
+        return True
+    left = anyio.current_effective_deadline() - anyio.current_time()
+    return wait_seconds <= LONGEST_WAIT_SECONDS and wait_seconds < left
 
 
 def _reported(usage: object) -> Usage:
@@ -66,8 +183,8 @@ def _reported(usage: object) -> Usage:
     try:
         return msgspec.convert(msgspec.to_builtins(usage), Usage)
     except (msgspec.ValidationError, TypeError):
-        return Usage()
+        return NO_USAGE
 
 
-def _silent(method: str, outcome: AttemptOutcome, detail: str) -> None:
+def _silent(attempt: Attempt) -> None:
     """Nobody asked."""

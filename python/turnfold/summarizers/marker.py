@@ -1,5 +1,6 @@
 """No summary at all: one line that says so."""
 
+from turnfold.model.judgement import BY_RULE, ReplyPolicy
 from turnfold.model.summary import SummaryReply, SummaryRequest
 from turnfold.planning.wrapper import MARKER_BODY
 from turnfold.prompts.schemas import schema_named
@@ -12,6 +13,11 @@ class Marker:
     def name(self) -> str:
         """What results call it."""
         return "marker"
+
+    @property
+    def reply_policy(self) -> ReplyPolicy:
+        """How its replies are judged."""
+        return BY_RULE
 
     def write(self, request: SummaryRequest) -> str:
         """Return the line: the one of the request's schema, if it has one."""

@@ -9,8 +9,13 @@ from turnfold.model.summary import SummaryReply, SummaryRequest
 class Summarizer(Protocol):
     """Anything with a name and an `async def summarize`: from a request to a text.
 
-    It may raise, answer nothing or take too long: the compactor then asks the next one. It must let cancellation
-    through, and must not block the event loop (a blocking client belongs into `anyio.to_thread.run_sync`).
+    It may raise, answer nothing or take too long: the compactor then asks the next one. What it raises is best a
+    `SummarizerError`, which says whether asking again makes sense. It must let cancellation through, and must not block
+    the event loop (`Function` runs a blocking function in a thread).
+
+    A summarizer may have more to say of itself, in attributes that need not be there: `window_tokens`, how many tokens
+    its model takes, the reply included; `timeout_seconds` for one try; `tries`, how often it may be asked for one
+    summary; `reply_policy`, how its replies are judged.
     """
 
     @property
@@ -19,3 +24,9 @@ class Summarizer(Protocol):
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Write the summary: at most `request.max_tokens` tokens of plain text."""
+
+
+def window_of(summarizer: Summarizer) -> int | None:
+    """How many tokens a summarizer's model takes, the reply included; None where it says nothing."""
+    window: int | None = getattr(summarizer, "window_tokens", None)
+    return window

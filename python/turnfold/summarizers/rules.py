@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import get_args
 
 from turnfold import meter
+from turnfold.model.judgement import BY_RULE, ReplyPolicy
+from turnfold.model.quoting import neutralise
 from turnfold.model.summary import DigestKind, SourceMessage, SummaryReply, SummaryRequest, ToolDigest
-from turnfold.planning.wrapper import MARKER_BODY, neutralise
+from turnfold.planning.wrapper import MARKER_BODY
 from turnfold.prompts.render import heading_text, item_text, read_sections, render_sections
 from turnfold.prompts.schema import SummarySchema, Topic
 from turnfold.prompts.schemas import schema_named
@@ -58,6 +60,11 @@ class Rules:
     def name(self) -> str:
         """What results call it."""
         return "rules"
+
+    @property
+    def reply_policy(self) -> ReplyPolicy:
+        """How its replies are judged."""
+        return BY_RULE
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Return the summary, as a reply."""
