@@ -25,6 +25,7 @@ from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import (
     AllOf,
     AnyOf,
+    AskProvider,
     Cooldown,
     DedupeResults,
     Drop,
@@ -43,6 +44,7 @@ from turnfold.model.policy import (
     TurnsSinceSummary,
 )
 from turnfold.model.prefix import PrefixReport
+from turnfold.model.provider import ProviderRequest
 from turnfold.model.repair import Repair, RepairOptions
 from turnfold.model.scan import ScanOptions
 from turnfold.model.selection import (
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from turnfold.containers import Log, read_log
     from turnfold.planning.apply import CompactionResult
     from turnfold.planning.plan import plan
+    from turnfold.planning.provider import provider_body
     from turnfold.planning.removal import remove_blocks, remove_tool_calls
     from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
     from turnfold.vocabularies import register_vocabulary
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AllOf",
     "AnyOf",
+    "AskProvider",
     "Block",
     "Blocker",
     "Calibration",
@@ -107,6 +111,7 @@ __all__ = [
     "Policy",
     "PrefixReport",
     "ProviderOverflow",
+    "ProviderRequest",
     "ReadError",
     "Repair",
     "RepairOptions",
@@ -144,6 +149,7 @@ __all__ = [
     "find_split",
     "plan",
     "presets",
+    "provider_body",
     "read_log",
     "register_model",
     "register_vocabulary",
@@ -162,6 +168,7 @@ _ON_FIRST_USE: Final = {
     "compact_sync": "turnfold.compactor",
     "CompactionResult": "turnfold.planning.apply",
     "plan": "turnfold.planning.plan",
+    "provider_body": "turnfold.planning.provider",
     "remove_blocks": "turnfold.planning.removal",
     "remove_tool_calls": "turnfold.planning.removal",
     "register_vocabulary": "turnfold.vocabularies",

@@ -127,6 +127,16 @@ class Transcript:
         """Return the request body: byte for byte the input, where nothing was changed."""
         return self.kernel.to_json()
 
+    def request_fields(self) -> dict[str, bytes] | None:
+        """Return the request's top-level fields, each with the bytes of its value; None for a list of messages.
+
+        O(bytes).
+        """
+        body = self.to_json()
+        if body.lstrip()[:1] != b"{":
+            return None
+        return {name: body[start:stop] for name, start, stop in _core.Json(body).fields([])}
+
     def message_json(self, message_index: int) -> bytes:
         """Return one message's own bytes."""
         return self.kernel.message_json(self._index(message_index))

@@ -13,7 +13,7 @@ from turnfold.transcript import Transcript
 LIMITED = ["--limit-tokens", "900"]
 
 
-@pytest.mark.parametrize("preset", sorted(presets.BY_NAME))
+@pytest.mark.parametrize("preset", sorted(set(presets.BY_NAME) - {"provider_compaction"}))
 def test_every_preset_compacts_the_samples_offline(run, samples, tmp_path, preset):
     out = tmp_path / "out"
     settings = {"turn_window": ["--set", "n=2", "--set", "m=1"], "tool_batch": ["--set", "min_groups=1"]}
@@ -24,6 +24,20 @@ def test_every_preset_compacts_the_samples_offline(run, samples, tmp_path, prese
     statuses = [record["status"] for record in ran.records]
     assert statuses.count("compacted") >= (1 if preset in {"turn_window", "evicted_turns"} else 2)
     assert len(list(out.iterdir())) == len(statuses)
+
+
+def test_a_compaction_that_is_left_to_the_provider_writes_the_request(run, samples, tmp_path):
+    out = tmp_path / "out"
+    ran = run("compact", samples / "coding", "-o", out, "--preset", "provider_compaction", "--limit-tokens", "9000")
+    assert (ran.status, ran.err) == (0, "")
+    arguments = ["--preset", "provider_compaction", "--now", "--json"]
+    ran = run("compact", samples / "coding/export-feature.json", "-o", tmp_path / "a.json", *arguments)
+    (record,) = ran.records
+    assert (ran.status, record["status"], record["reason"]) == (0, "requested", "left_to_provider")
+    assert "anthropic-beta" in record["text"]
+    sent = json.loads((tmp_path / "a.json").read_bytes())
+    assert sent.pop("compaction") == {"type": "summarize"}
+    assert sent == json.loads((samples / "coding/export-feature.json").read_bytes())
 
 
 def test_now_compacts_below_the_limit(run, tmp_path, long):

@@ -20,6 +20,7 @@ from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.planning.apply import CompactionResult
+from turnfold.planning.provider import provider_body
 from turnfold.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -59,8 +60,9 @@ class PrefixShared(msgspec.Struct, frozen=True):
 class CompactRecord(msgspec.Struct, frozen=True):
     """One line of `turnfold compact --json`.
 
-    `status` is compacted, skipped (written unchanged; `reason` says why: a skip reason, or `not_writable` for what its
-    log cannot hold) or failed (not written; `reason` is the error's code). `output` is the file that the transcript is
+    `status` is compacted, requested (the provider is to compact: written is the request that asks it, and `text` says
+    where to send it), skipped (written unchanged; `reason` says why: a skip reason, or `not_writable` for what its log
+    cannot hold) or failed (not written; `reason` is the error's code). `output` is the file that the transcript is
     in when the command ends, null where it failed. `id` names a transcript of a log, and is null for any other.
     `findings` counts what a scan of the output finds. Fields that a failed transcript has no value for are null.
     """
@@ -69,7 +71,7 @@ class CompactRecord(msgspec.Struct, frozen=True):
     index: int | None
     id: str | None
     format: str | None
-    status: Literal["compacted", "skipped", "failed"]
+    status: Literal["compacted", "requested", "skipped", "failed"]
     reason: str | None
     text: str
     messages: BeforeAfter | None
@@ -137,10 +139,13 @@ def _compact(document: Document, target: Target, instructions: Instructions) -> 
         transcript = Transcript.from_json(document.data, format=instructions.wanted.format)
     except TurnfoldError as error:
         return [_failed(document, error)], None
-    record, fault, result = _compact_transcript(document, transcript, target, instructions)
+    record, fault, outcome = _compact_transcript(document, transcript, target, instructions)
     if fault is not None:
         return [(record, fault)], None
-    return [(record, None)], document.data if result is None else result.body
+    if isinstance(outcome, Skip) and outcome.request is not None:
+        asking = msgspec.structs.replace(record, status="requested")
+        return [(asking, None)], provider_body(transcript, outcome.request)
+    return [(record, None)], outcome.body if isinstance(outcome, CompactionResult) else document.data
 
 
 def _compact_log(
@@ -159,10 +164,10 @@ def _compact_log(
     results: dict[str, CompactionResult] = {}
     documents = {named.id or "": (named, transcript) for named, transcript in transcripts_of(document, log)}
     for identifier, (named, transcript) in documents.items():
-        record, fault, result = _compact_transcript(named, transcript, target, instructions)
+        record, fault, outcome = _compact_transcript(named, transcript, target, instructions)
         outcomes[identifier] = record, fault
-        if result is not None:
-            results[identifier] = result
+        if isinstance(outcome, CompactionResult):
+            results[identifier] = outcome
     body, refused = _written(log, results)
     for identifier, error in refused.items():
         named, transcript = documents[identifier]
@@ -200,8 +205,8 @@ def _written(log: "Log", results: Mapping[str, CompactionResult]) -> tuple[bytes
 
 def _compact_transcript(
     document: Document, transcript: Transcript, target: Target, instructions: Instructions
-) -> tuple[CompactRecord, Fault | None, CompactionResult | None]:
-    """Return the record, and the result where there is one."""
+) -> tuple[CompactRecord, Fault | None, CompactionResult | Skip | None]:
+    """Return the record, and the outcome where there is one."""
     started = perf_counter()
     try:
         outcome = _outcome(transcript, instructions)
@@ -220,7 +225,7 @@ def _compact_transcript(
     else:
         record = _compacted(document, transcript, target, outcome)
     record = msgspec.structs.replace(record, seconds=round(perf_counter() - started, 6))
-    return record, None, None if isinstance(outcome, Skip) else outcome
+    return record, None, outcome
 
 
 def _outcome(transcript: Transcript, instructions: Instructions) -> CompactionResult | Skip:

@@ -7,6 +7,7 @@ import msgspec
 
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
+from turnfold.model.provider import ProviderRequest
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.thinking import NO_REASONING, ThinkingReport
 
@@ -28,6 +29,8 @@ SkipReason = Literal[
     "no_reduction",
     "misses_target",
     "server_history",
+    "left_to_provider",
+    "no_provider_compaction",
     "invalid_input",
     "invalid_output",
 ]
@@ -43,6 +46,8 @@ class Skip(msgspec.Struct, frozen=True, tag="skip"):
     - `no_reduction`: the result would not be smaller;
     - `misses_target`: the smallest result that the policy allows would still count more than the target;
     - `server_history`: the request continues a history that only the server holds, which no cut here shortens;
+    - `left_to_provider`: the provider is to compact, and `request` is what asks it;
+    - `no_provider_compaction`: it should, and has no request for that, or takes none with the policy's limit;
     - `invalid_input`: a message that would be kept breaks a rule of the provider (`findings`);
     - `invalid_output`: the result would break one (`findings`).
     """
@@ -51,6 +56,7 @@ class Skip(msgspec.Struct, frozen=True, tag="skip"):
     text: str
     before: TokenCount
     findings: tuple[Finding, ...] = ()
+    request: ProviderRequest | None = None
 
 
 class KeepRange(msgspec.Struct, frozen=True, tag="keep"):

@@ -4,6 +4,7 @@ import msgspec
 
 from turnfold.errors import ArgumentError
 from turnfold.model.plan import CutSide, Place, SummaryRole
+from turnfold.model.provider import ProviderRule
 from turnfold.model.selection import KeepMessages, KeepToolGroups, Scope, Tail
 from turnfold.model.thinking import ThinkingPolicy
 from turnfold.model.triggers import (
@@ -27,6 +28,7 @@ from turnfold.model.triggers import (
 __all__ = [
     "AllOf",
     "AnyOf",
+    "AskProvider",
     "Cooldown",
     "DedupeResults",
     "Drop",
@@ -153,7 +155,17 @@ class Drop(msgspec.Struct, frozen=True, tag="drop"):
     after_summary: bool = False
 
 
-Step = Summarize | TruncateResults | MaskResults | DedupeResults | Drop
+class AskProvider(msgspec.Struct, frozen=True, tag="ask_provider"):
+    """Leave the compaction to the provider, by the rule for the transcript's wire format; the only step of its policy.
+
+    A `standing` request is a setting for the provider, and made whether or not the policy fires.
+    """
+
+    rules: tuple[ProviderRule, ...]
+    standing: bool = False
+
+
+Step = Summarize | TruncateResults | MaskResults | DedupeResults | Drop | AskProvider
 
 
 class Policy(msgspec.Struct, frozen=True):
@@ -180,3 +192,5 @@ class Policy(msgspec.Struct, frozen=True):
         if self.target_tokens is not None:
             at_least("target_tokens", self.target_tokens, 0)
         check_share("target_share", self.target_share)
+        if len(self.steps) > 1 and any(isinstance(step, AskProvider) for step in self.steps):
+            raise ArgumentError("What is left to the provider is the only step of its policy")

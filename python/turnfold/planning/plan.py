@@ -1,14 +1,17 @@
 """Trigger, then select, then steps: from a transcript and a policy to a plan, or a reason why there is none."""
 
+from dataclasses import replace
+
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, Skip, SkipReason
-from turnfold.model.policy import Policy
+from turnfold.model.policy import AskProvider, Policy
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.planning.draft import Draft
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
+from turnfold.planning.provider import ask_provider
 from turnfold.planning.steps import run_step
 from turnfold.planning.thinking import settle_thinking
 from turnfold.planning.triggers import Facts, anchored, decide
@@ -47,7 +50,12 @@ def plan(
         window_tokens=window_tokens,
         state=state,
     )
+    asked = next((step for step in policy.steps if isinstance(step, AskProvider)), None)
+    if asked is not None and asked.standing:
+        facts = replace(facts, state=NO_STATE)
     decision = decide(policy.trigger, facts)
+    if asked is not None and (decision.fired or asked.standing):
+        return ask_provider(ground, asked, limit_tokens=decision.limit_tokens, before=before, options=options)
     if not decision.fired:
         return Skip("under_trigger", decision.text, before)
     if transcript.remote:

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import msgspec
 
 from turnfold import checks
+from turnfold.errors import ArgumentError
 from turnfold.model.plan import Place, SummaryRole
-from turnfold.model.policy import DedupeResults, Drop, MaskResults, Step, Summarize, TruncateResults
+from turnfold.model.policy import AskProvider, DedupeResults, Drop, MaskResults, Step, Summarize, TruncateResults
 from turnfold.model.selection import Keep, Scope
 from turnfold.planning.draft import Draft, Hole
 from turnfold.planning.edits import dedupe_results, mask_results, truncate_results
@@ -36,6 +37,8 @@ def run_step(draft: Draft, step: Step) -> None:
             dedupe_results(draft, step)
         case Drop():
             _drop(draft, step)
+        case AskProvider():
+            raise ArgumentError("What is left to the provider is no step of a plan")
 
 
 def _summarize(draft: Draft, step: Summarize) -> None:

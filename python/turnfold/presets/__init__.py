@@ -7,6 +7,7 @@ from turnfold.presets.ledger import ledger
 from turnfold.presets.memory_encoder import memory_encoder
 from turnfold.presets.observation_mask import observation_mask
 from turnfold.presets.priority_trim import priority_trim
+from turnfold.presets.provider_compaction import provider_compaction
 from turnfold.presets.registry import BY_NAME
 from turnfold.presets.rule_digest import rule_digest
 from turnfold.presets.token_threshold import token_threshold
@@ -21,6 +22,7 @@ __all__ = [
     "memory_encoder",
     "observation_mask",
     "priority_trim",
+    "provider_compaction",
     "rule_digest",
     "rules",
     "token_threshold",

@@ -11,6 +11,7 @@ from turnfold.presets.ledger import ledger
 from turnfold.presets.memory_encoder import memory_encoder
 from turnfold.presets.observation_mask import observation_mask
 from turnfold.presets.priority_trim import priority_trim
+from turnfold.presets.provider_compaction import provider_compaction
 from turnfold.presets.rule_digest import rule_digest
 from turnfold.presets.token_threshold import token_threshold
 from turnfold.presets.tool_batch import tool_batch
@@ -24,6 +25,7 @@ BY_NAME: Final[Mapping[str, Callable[..., Policy]]] = MappingProxyType(
         "memory_encoder": memory_encoder,
         "observation_mask": observation_mask,
         "priority_trim": priority_trim,
+        "provider_compaction": provider_compaction,
         "rule_digest": rule_digest,
         "token_threshold": token_threshold,
         "tool_batch": tool_batch,
