@@ -20,6 +20,7 @@ from turnfold.meter import (
 from turnfold.model.blocks import Block
 from turnfold.model.calibration import Calibration
 from turnfold.model.counts import ModelEncoding, TokenCount
+from turnfold.model.difference import PlanDifference
 from turnfold.model.findings import Finding, IntegrityReport, PairCheck
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import (
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from turnfold.compactor import compact, compact_sync
     from turnfold.containers import Log, read_log
     from turnfold.planning.apply import CompactionResult
+    from turnfold.planning.difference import diff_plans
     from turnfold.planning.plan import plan
     from turnfold.planning.provider import provider_body
     from turnfold.planning.removal import remove_blocks, remove_tool_calls
@@ -107,6 +109,7 @@ __all__ = [
     "PinPredicate",
     "PinRole",
     "PinText",
+    "PlanDifference",
     "PlanState",
     "Policy",
     "PrefixReport",
@@ -144,6 +147,7 @@ __all__ = [
     "count",
     "count_many",
     "count_up_to",
+    "diff_plans",
     "encoding_for_model",
     "estimate",
     "find_split",
@@ -167,6 +171,7 @@ _ON_FIRST_USE: Final = {
     "compact": "turnfold.compactor",
     "compact_sync": "turnfold.compactor",
     "CompactionResult": "turnfold.planning.apply",
+    "diff_plans": "turnfold.planning.difference",
     "plan": "turnfold.planning.plan",
     "provider_body": "turnfold.planning.provider",
     "remove_blocks": "turnfold.planning.removal",

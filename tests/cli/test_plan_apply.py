@@ -1,6 +1,8 @@
 """plan and apply: what would be done, as JSON, and done in another process; and every preset offline."""
 
 import json
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -101,3 +103,49 @@ def test_an_unknown_window_is_a_fault_with_advice(run, tmp_path, long):
     ran = run("plan", source, "--model", "house-model-7b")
     assert (ran.status, ran.out) == (2, "")
     assert "--window-tokens" in ran.err
+
+
+def test_two_plans_are_compared(run, tmp_path, long):
+    source, a, b = tmp_path / "a.json", tmp_path / "a.plan", tmp_path / "b.plan"
+    source.write_bytes(long)
+    a.write_text(run("plan", source, *LIMITED).out)
+    b.write_text(run("plan", source, *LIMITED, "--keep-messages", "0").out)
+    same = run("plan", "--diff", a, a)
+    assert (same.status, json.loads(same.out)["same"]) == (0, True)
+    other = run("plan", "--diff", a, b)
+    (record,) = [json.loads(line) for line in other.out.splitlines()]
+    assert (other.status, other.err, record["same"], record["path"]) == (1, "", False, str(source))
+    assert record["difference"]["fates"][0]["first"] == "kept"
+    b.write_text("")
+    missing = run("plan", "--diff", a, b)
+    assert (missing.status, missing.out) == (1, "")
+    assert "has no plan for it" in missing.err
+    assert "has no plan for it" in run("plan", "--diff", b, a).err
+
+
+def test_a_comparison_takes_two_files_and_no_path(run, tmp_path, long):
+    source = tmp_path / "a.json"
+    source.write_bytes(long)
+    assert run("plan").status == 2
+    ran = run("plan", source, "--diff", source, source)
+    assert (ran.status, ran.out) == (2, "")
+    ran = run("plan", "--diff", source, source)
+    assert (ran.status, ran.out) == (2, "")
+    assert "not what turnfold plan prints" in ran.err
+
+
+def test_a_plan_is_carried_out_by_another_process(samples, tmp_path):
+    plans, out = tmp_path / "plans.jsonl", tmp_path / "out"
+    source = samples / "coding"
+    command = [sys.executable, "-m", "turnfold"]
+    planned = subprocess.run(
+        [*command, "plan", source, "--limit-tokens", "8000"], capture_output=True, check=True, text=True
+    )
+    plans.write_text(planned.stdout)
+    subprocess.run([*command, "apply", source, "--plan", plans, "-o", out], capture_output=True, check=True)
+    again = tmp_path / "again"
+    subprocess.run([*command, "apply", source, "--plan", plans, "-o", again], capture_output=True, check=True)
+    names = sorted(path.name for path in out.iterdir())
+    assert names == sorted(path.name for path in source.iterdir())
+    for name in names:
+        assert (out / name).read_bytes() == (again / name).read_bytes() != (source / name).read_bytes()

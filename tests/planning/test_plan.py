@@ -337,6 +337,11 @@ REASONS: dict[SkipReason, tuple[Transcript, Policy]] = {
         Transcript.from_json(b'{"previous_response_id":"resp_1","input":"Go on."}', format="openai.responses"),
         forced(Summarize(KeepMessages(1))),
     ),
+    "left_to_provider": (
+        Transcript.from_json(b'{"model":"gpt-5","input":"Go on."}', format="openai.responses"),
+        Policy(OnRequest(), presets.provider_compaction().steps),
+    ),
+    "no_provider_compaction": (chat(*conversation(2)), Policy(OnRequest(), presets.provider_compaction().steps)),
     "invalid_input": (chat(*BROKEN), forced(Summarize(KeepMessages(2)))),
 }
 

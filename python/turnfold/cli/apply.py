@@ -1,14 +1,10 @@
 """`turnfold apply`: carries out plans that `turnfold plan` made."""
 
 import argparse
-from pathlib import Path
-
-import msgspec
 
 from turnfold.cli.compact import print_records
 from turnfold.cli.compaction import Instructions
-from turnfold.cli.faults import UsageError
-from turnfold.cli.plan import PlanRecord
+from turnfold.cli.plan import read_plans
 from turnfold.cli.reading import INPUTS_HELP, add_paths, wanted_of
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import OnRequest, Policy
@@ -42,11 +38,4 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plans(path: str) -> dict[str, CompactionPlan | Skip]:
-    try:
-        lines = Path(path).read_bytes().splitlines()
-        records = [msgspec.json.decode(line, type=PlanRecord) for line in lines if line.strip()]
-    except OSError as error:
-        raise UsageError(f"--plan {path}: {error.strerror}") from None
-    except msgspec.MsgspecError as error:
-        raise UsageError(f"--plan {path}: not what turnfold plan prints: {error}") from None
-    return {record.source: record.plan for record in records}
+    return {record.source: record.plan for record in read_plans(path, "--plan")}

@@ -1,29 +1,37 @@
 """`turnfold plan`: what a compaction would do to each transcript, as JSON."""
 
 import argparse
+from pathlib import Path
 
 import msgspec
 
 from turnfold.cli.compact import add_policy, policy_of, state_of
 from turnfold.cli.display import write_record
-from turnfold.cli.faults import OK, UNREADABLE, Fault, FaultLog
+from turnfold.cli.faults import FOUND, OK, UNREADABLE, Fault, FaultLog, UsageError, complain
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_transcripts, wanted_of
 from turnfold.errors import UnknownWindowError
+from turnfold.model.difference import PlanDifference
 from turnfold.model.plan import CompactionPlan, Skip
+from turnfold.planning.difference import diff_plans
 from turnfold.planning.plan import plan
 
 SUMMARY = "say what a compaction would do, as JSON"
 USAGE = """\
 turnfold plan PATH... [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
                      [--set NAME=VALUE]... [--now] [--encoding NAME | --model NAME]
-                     [--format NAME | --container NAME] [--json]"""
+                     [--format NAME | --container NAME] [--json]
+turnfold plan --diff A B"""
 DETAILS = f"""\
 One line of JSON a transcript, in any case: its plan, or the reason why there is none. A plan says what becomes of each
 message, what the result counts at most, and which transcript it was made for. 'turnfold apply' carries it out.
 
+With --diff, A and B are files of such lines. For each transcript that both know: which messages fare otherwise in B,
+and which settings differ. One that only one of them knows is reported on stderr.
+
 {INPUTS_HELP}
 
-exit status: 0 every transcript has a plan or a reason; 2 a path could not be read, or the command line is wrong."""
+exit status: 0 every transcript has a plan or a reason (--diff: nothing differs); 1 --diff: something differs; 2 a path
+could not be read, or the command line is wrong."""
 
 
 class PlanRecord(msgspec.Struct, frozen=True):
@@ -37,15 +45,33 @@ class PlanRecord(msgspec.Struct, frozen=True):
     plan: CompactionPlan | Skip
 
 
+class DifferenceRecord(msgspec.Struct, frozen=True):
+    """One line of `turnfold plan --diff`: a transcript, and how its two plans differ."""
+
+    path: str
+    index: int
+    id: str | None
+    source: str
+    same: bool
+    difference: PlanDifference
+
+
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    add_paths(parser)
+    add_paths(parser, least="*")
+    parser.add_argument("--diff", metavar=("A", "B"), nargs=2, help="compare what two runs of this command printed")
     add_policy(parser)
     add_encoding(parser)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Plan; returns the exit status."""
+    """Plan, or compare plans; returns the exit status."""
+    if options.diff is not None:
+        if options.paths:
+            raise UsageError("--diff takes two files and no PATH")
+        return _print_differences(*options.diff)
+    if not options.paths:
+        raise UsageError("a PATH is missing")
     policy, state = policy_of(options), state_of(options)
     faults = FaultLog()
     for document, transcript in read_transcripts(options.paths, wanted_of(options), faults):
@@ -59,3 +85,32 @@ def run(options: argparse.Namespace) -> int:
         place = document.file.shown, document.index, document.id
         write_record(PlanRecord(*place, transcript.format, transcript.fingerprint, found))
     return UNREADABLE if faults.count else OK
+
+
+def read_plans(path: str, option: str) -> list[PlanRecord]:
+    """Read the lines that this command printed. Raises `UsageError`, which names the option that PATH was given to."""
+    try:
+        lines = Path(path).read_bytes().splitlines()
+        return [msgspec.json.decode(line, type=PlanRecord) for line in lines if line.strip()]
+    except OSError as error:
+        raise UsageError(f"{option} {path}: {error.strerror}") from None
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"{option} {path}: not what turnfold plan prints: {error}") from None
+
+
+def _print_differences(first: str, second: str) -> int:
+    one, other = ({record.source: record for record in read_plans(path, "--diff")} for path in (first, second))
+    status = OK
+    for source, record in one.items():
+        if source not in other:
+            complain(f"turnfold plan: {record.path}: {second} has no plan for it")
+            status = FOUND
+            continue
+        difference = diff_plans(record.plan, other[source].plan)
+        write_record(DifferenceRecord(record.path, record.index, record.id, source, difference.same, difference))
+        status = status if difference.same else FOUND
+    for source, record in other.items():
+        if source not in one:
+            complain(f"turnfold plan: {record.path}: {first} has no plan for it")
+            status = FOUND
+    return status

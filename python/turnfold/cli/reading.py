@@ -3,7 +3,7 @@
 import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from turnfold.containers import Log
 
 
-def add_paths(parser: argparse.ArgumentParser) -> None:
-    """Add the options that every command has."""
-    parser.add_argument("paths", metavar="PATH", nargs="+", help="file, folder or - for stdin")
+def add_paths(parser: argparse.ArgumentParser, *, least: Literal["*", "+"] = "+") -> None:
+    """Add the options that every command has. `least` says whether there may be no PATH."""
+    parser.add_argument("paths", metavar="PATH", nargs=least, help="file, folder or - for stdin")
     add_common(parser)
 
 

@@ -1,12 +1,14 @@
 """A plan tiles the transcript: every message is kept, replaced or rewritten, and the fit is known before any call."""
 
 from collections.abc import Iterable
+from hashlib import blake2b
 from typing import Literal
 
 import msgspec
 
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
+from turnfold.model.prefix import PrefixReport
 from turnfold.model.provider import ProviderRequest
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.thinking import NO_REASONING, ThinkingReport
@@ -155,7 +157,8 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     `tiles` cover `[0, messages)` in order, without gap or overlap. `source` is the fingerprint of the transcript that
     the plan is for; applying it to another is refused. `tokens_at_most` bounds the result from above and is at most
     `target_tokens`. `encoding`, `model` and `options` are what the caller gave: the result is judged with the same.
-    `thinking` says what becomes of kept reasoning.
+    `thinking` says what becomes of kept reasoning. `prefix` is what the result shares with the transcript from the
+    start, whatever the summaries say: a prompt cache is good for so much. None in a plan that was made by hand.
     """
 
     source: str
@@ -169,3 +172,9 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     model: str | None = None
     options: ScanOptions = BODY_ONLY
     thinking: ThinkingReport = NO_REASONING
+    prefix: PrefixReport | None = None
+
+    @property
+    def digest(self) -> str:
+        """A hash of all that the plan says, its source included: equal plans have equal digests, in any process."""
+        return blake2b(msgspec.json.encode(self), digest_size=16).hexdigest()

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+from turnfold.checks import compare_prefix
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan, Skip, SkipReason
+from turnfold.model.plan import CompactionPlan, KeepRange, Skip, SkipReason
 from turnfold.model.policy import AskProvider, Policy
+from turnfold.model.prefix import PrefixReport
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.planning.draft import Draft
@@ -141,7 +143,15 @@ def _fitted(
         policy=policy.name,
         options=draft.options,
         thinking=thinking,
+        prefix=_prefix(draft, encoding, model),
     )
+
+
+def _prefix(draft: Draft, encoding: str | None, model: str | None) -> PrefixReport:
+    """Compare the transcript with what stands before the first change."""
+    unchanged = next((tile for tile in draft.tiles(0) if isinstance(tile, KeepRange)), None)
+    kept = range(unchanged.stop if unchanged is not None and unchanged.start == 0 else 0)
+    return compare_prefix(draft.transcript, draft.transcript.splice([kept]), encoding=encoding, model=model)
 
 
 def _broken_where_kept(draft: Draft) -> tuple[Finding, ...]:
