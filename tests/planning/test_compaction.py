@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from turnfold import checks
 from turnfold.compactor import compact_sync
+from turnfold.model.judgement import ReplyPolicy
 from turnfold.model.plan import CompactionPlan, KeepRange, Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize, TokensOver, TruncateResults
 from turnfold.model.scan import ScanOptions
@@ -49,7 +50,7 @@ def replying(text: str, usage: Usage = NO_USAGE) -> Function:
     async def reply(_: SummaryRequest) -> SummaryReply:
         return SummaryReply(text, usage)
 
-    return Function(reply, name="fake")
+    return Function(reply, name="fake", policy=ReplyPolicy(lost_identifiers="use"))
 
 
 MAKERS: list[Callable[..., Body]] = [openai_chat, anthropic_messages, bedrock_converse, mistral_chat]

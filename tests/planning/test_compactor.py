@@ -16,6 +16,7 @@ import trio.testing
 from turnfold import compactor, presets
 from turnfold.compactor import DEADLINE_SECONDS, compact, compact_sync
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError, UnknownSchemaError
+from turnfold.model.judgement import ReplyPolicy
 from turnfold.model.plan import Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize, TruncateResults
 from turnfold.model.result import Attempt
@@ -61,11 +62,14 @@ def finished(result: CompactionResult | Skip) -> CompactionResult:
 NO_USAGE = Usage()
 
 
+AS_IT_IS = ReplyPolicy(lost_identifiers="use")
+
+
 def replying(text: str, usage: Usage = NO_USAGE) -> Function:
     async def reply(_: SummaryRequest) -> SummaryReply:
         return SummaryReply(text, usage)
 
-    return Function(reply, name="fake")
+    return Function(reply, name="fake", policy=AS_IT_IS)
 
 
 async def test_a_good_reply_is_used_and_everything_about_it_reported() -> None:
@@ -119,7 +123,7 @@ async def wrong_type(_: SummaryRequest) -> str:
     [
         (Function(raising), "failed", "ConnectionError: no route"),
         (Function(raising_two), "failed", "ExceptionGroup: two (2 sub-exceptions)"),
-        (Function(wrong_type), "failed", "AttributeError"),
+        (Function(wrong_type), "garbled", "function gave NoneType"),
         (replying(""), "empty", ""),
         (replying(" \n\t"), "empty", ""),
         (replying(PROSE * 500), "longer_than_source", ""),

@@ -4,14 +4,15 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 import anyio
+import anyio.to_thread
 import msgspec
 from msgspec import structs
 
 from turnfold.errors import NoSummaryError, SummarizerError
-from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault
+from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault, ReplyPolicy
 from turnfold.model.result import Attempt
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
-from turnfold.prompts.judge import judge
+from turnfold.prompts.judge import Verdict, judge
 from turnfold.summarizers.faults import fault_of
 from turnfold.summarizers.member import Member
 from turnfold.summarizers.protocol import Summarizer, window_of
@@ -23,6 +24,9 @@ FIRST_WAIT_SECONDS: Final = 0.5
 LONGEST_WAIT_SECONDS: Final = 30.0
 """Waits between tries double from the first to this one, with as much again at random as the first. A server that wants
 to be left alone for longer is not asked again."""
+
+OFFLOADED_TOKENS: Final = 20_000
+"""A reply to so much source is judged in a thread."""
 
 
 class _AgainError(Exception):
@@ -144,7 +148,7 @@ async def _try(member: Member, request: SummaryRequest, report: Report) -> Summa
     try:
         reply = await _within(member.timeout_seconds, member.summarizer, request)
         usage = _reported(reply.usage)
-        verdict = judge(reply, request, member.policy or DEFAULT_REPLY_POLICY)
+        verdict = await _judged(reply, request, member.policy or DEFAULT_REPLY_POLICY)
     except anyio.get_cancelled_exc_class():
         report(Attempt(name, "deadline"))
         raise
@@ -168,6 +172,15 @@ async def _within(seconds: float | None, summarizer: Summarizer, request: Summar
     if scope.cancelled_caught:
         raise SummarizerError(f"No reply in {seconds} s", "timeout")
     return reply
+
+
+async def _judged(reply: SummaryReply, request: SummaryRequest, policy: ReplyPolicy) -> Verdict:
+    """Judge a reply; in a thread where its source is long enough to hold up the event loop."""
+    if not isinstance(reply.text, str):
+        raise SummarizerError(f"The reply's text is {type(reply.text).__name__}, not str", "garbled")
+    if request.source_tokens < OFFLOADED_TOKENS:
+        return judge(reply, request, policy)
+    return await anyio.to_thread.run_sync(judge, reply, request, policy)
 
 
 def _in_time(wait_seconds: float | None) -> bool:
