@@ -18,6 +18,10 @@ SummaryRole = Literal["user", "assistant"]
 Place = Literal["slot", "start"]
 """Where a summary stands: where the first message stood that it replaces, or after instructions and head."""
 
+Fit = Literal["bound", "likely"]
+"""By which number of a count a limit is kept: by its upper bound, which is certain; or by the likeliest, by which
+triggers fire too. They differ where counts are estimates, up to twofold where no vocabulary is public."""
+
 CutSide = Literal["head", "tail", "both"]
 """What stays of a text that is cut: its beginning, its end, or both."""
 
@@ -156,9 +160,10 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
 
     `tiles` cover `[0, messages)` in order, without gap or overlap. `source` is the fingerprint of the transcript that
     the plan is for; applying it to another is refused. `tokens_at_most` bounds the result from above and is at most
-    `target_tokens`. `encoding`, `model` and `options` are what the caller gave: the result is judged with the same.
-    `thinking` says what becomes of kept reasoning. `prefix` is what the result shares with the transcript from the
-    start, whatever the summaries say: a prompt cache is good for so much. None in a plan that was made by hand.
+    `target_tokens`; both are numbers of the kind that `fit` names. `encoding`, `model` and `options` are what the
+    caller gave: the result is judged with the same. `thinking` says what becomes of kept reasoning. `prefix` is what
+    the result shares with the transcript from the start, whatever the summaries say: a prompt cache is good for so
+    much. None in a plan that was made by hand.
     """
 
     source: str
@@ -173,6 +178,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     options: ScanOptions = BODY_ONLY
     thinking: ThinkingReport = NO_REASONING
     prefix: PrefixReport | None = None
+    fit: Fit = "bound"
 
     @property
     def digest(self) -> str:

@@ -3,7 +3,7 @@
 import msgspec
 
 from turnfold.errors import ArgumentError
-from turnfold.model.plan import CutSide, Place, SummaryRole
+from turnfold.model.plan import CutSide, Fit, Place, SummaryRole
 from turnfold.model.provider import ProviderRule
 from turnfold.model.selection import KeepMessages, KeepToolGroups, Scope, Tail
 from turnfold.model.thinking import ThinkingPolicy
@@ -177,6 +177,10 @@ class Policy(msgspec.Struct, frozen=True):
     `target_share` (0..1) is a low watermark: steps run down to that share of the target, so that the next compaction is
     many turns away; a result that only meets the target itself is still one.
 
+    `fit` says by which number of a count the target is kept: its upper bound, or the likeliest one. The bound proves
+    that the result fits; where counts are estimates it can ask for half the tokens, which a step that only masks or
+    drops may never reach.
+
     `thinking_policy` says what becomes of reasoning in kept messages when what stood before it has changed. None takes
     it out (`strip`) for models that refuse it after other words, and leaves it (`keep`) for all others.
     """
@@ -187,6 +191,7 @@ class Policy(msgspec.Struct, frozen=True):
     name: str = "custom"
     thinking_policy: ThinkingPolicy | None = None
     target_share: float = 1.0
+    fit: Fit = "bound"
 
     def __post_init__(self) -> None:
         if self.target_tokens is not None:

@@ -145,10 +145,12 @@ def _judge(
     after = result.tokens(encoding=plan.encoding, model=plan.model)
     if after.n >= plan.before.n:
         return Skip("no_reduction", f"{after.n} tokens would be left of {plan.before.n}.", plan.before)
-    if after.hi > plan.target_tokens:
+    left = after.hi if plan.fit == "bound" else after.n
+    if left > plan.target_tokens:
         return Skip(
             "misses_target",
-            f"At most {after.hi} tokens would be left; the target is {plan.target_tokens}.",
+            f"{'At most' if plan.fit == 'bound' else 'About'} {left} tokens would be left; "
+            f"the target is {plan.target_tokens}.",
             plan.before,
         )
     return Applied(

@@ -117,7 +117,7 @@ class Draft:
 
     def kept_tokens(self) -> int:
         """At most what everything but the summary message counts."""
-        kept = self.measure.whole.hi - self._saved_tokens
+        kept = self.measure.tokens - self._saved_tokens
         if self.measure.whole.source != "exact":
             # Bounds of estimates are rounded part by part: one token a part makes up for it.
             kept += 2 + len(self.edited) + len(self.stripped) + 2 * len(self.gone)

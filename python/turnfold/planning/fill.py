@@ -61,7 +61,7 @@ def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...
     if not holes:
         return ()
     ground = Ground(transcript, plan.options)
-    measure = Measure(transcript, plan.encoding, plan.model)
+    measure = Measure(transcript, plan.encoding, plan.model, plan.fit)
     return tuple(_open(ground, hole, measure) for hole in holes)
 
 

@@ -1,27 +1,33 @@
-"""Upper bounds of what parts of a request count, for one model."""
+"""What parts of a request count, for one model, by the number that a limit is kept by."""
 
 from turnfold import meter
 from turnfold.model.counts import TokenCount
+from turnfold.model.plan import Fit
 from turnfold.transcript import Transcript
 
 
 class Measure:
     """Counts of one transcript, by the encoding or model that the caller names, else by the body's model.
 
-    Every number but `likely` is an upper bound, and exact where the format and the vocabulary are. `encoding` is the
-    vocabulary that plain text is counted in.
+    Every number but `likely` is of the kind that `fit` names: an upper bound, or the likeliest; both are exact where
+    the format and the vocabulary are. `encoding` is the vocabulary that plain text is counted in.
     """
 
-    __slots__ = ("_empty", "_model", "_named", "_transcript", "encoding", "fixed_tokens", "whole")
+    __slots__ = ("_empty", "_fit", "_model", "_named", "_transcript", "encoding", "fixed_tokens", "tokens", "whole")
 
-    def __init__(self, transcript: Transcript, encoding: str | None, model: str | None) -> None:
+    def __init__(self, transcript: Transcript, encoding: str | None, model: str | None, fit: Fit) -> None:
         self._transcript = transcript
         self._empty = transcript.splice([])
-        self._named, self._model = encoding, model
+        self._named, self._model, self._fit = encoding, model, fit
         self.encoding = transcript.encoding(encoding, model)
         self.whole: TokenCount = self.count(transcript)
         # Tools, system text beside the messages, reply priming: what no step touches.
-        self.fixed_tokens = self.whole.hi - self.messages(0, len(transcript))
+        self.tokens = self.number(self.whole)
+        self.fixed_tokens = self.tokens - self.messages(0, len(transcript))
+
+    def number(self, count: TokenCount) -> int:
+        """Return the number of a count that limits are kept by."""
+        return count.hi if self._fit == "bound" else count.n
 
     def count(self, transcript: Transcript) -> TokenCount:
         """Count a whole request by the same measure."""
@@ -34,19 +40,19 @@ class Measure:
         return self._transcript.tokens(start, stop, encoding=self._named, model=self._model)
 
     def messages(self, start: int, stop: int) -> int:
-        """Bound what messages `[start, stop)` count. O(1) after the first count."""
-        return self.span(start, stop).hi
+        """Say what messages `[start, stop)` count. O(1) after the first count."""
+        return self.number(self.span(start, stop))
 
     def likely(self, start: int, stop: int) -> int:
         """Count messages `[start, stop)` by the likeliest number: no bound, but what "smaller" is judged by."""
         return self.span(start, stop).n
 
     def new_message(self, message: bytes) -> int:
-        """Bound what a new message counts."""
-        return self._empty.append(message).tokens(0, 1, encoding=self._named, model=self._model).hi
+        """Say what a new message counts."""
+        return self.number(self._empty.append(message).tokens(0, 1, encoding=self._named, model=self._model))
 
     def new_text(self, role: str, text: str) -> int:
-        """Bound what a new message of one text counts."""
+        """Say what a new message of one text counts."""
         return self.new_message(self._transcript.text_message(role, text))
 
     def text(self, text: str) -> int:

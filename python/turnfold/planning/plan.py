@@ -41,7 +41,7 @@ def plan(
     kernel_of(transcript)
     if not isinstance(policy, Policy):
         raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
-    measure = Measure(transcript, encoding, model)
+    measure = Measure(transcript, encoding, model, policy.fit)
     before = measure.whole
     ground = Ground(transcript, options)
     count = anchored(before, state, len(transcript), lambda start: measure.span(start, len(transcript)))
@@ -67,10 +67,10 @@ def plan(
             "chain that sends the items themselves, without a reference to earlier ones (`previous_response_id`).",
             before,
         )
-    limit = _target(policy, decision.limit_tokens, before, count)
-    target = before.hi - 1 if limit is None else limit
-    if target >= before.hi:
-        return Skip("nothing_to_compact", f"At most {before.hi} tokens: the target of {target} is met.", before)
+    limit = _target(policy, decision.limit_tokens, measure.tokens, count)
+    target = measure.tokens - 1 if limit is None else limit
+    if target >= measure.tokens:
+        return Skip("nothing_to_compact", f"{measure.tokens} tokens: the target of {target} is met.", before)
 
     floor = measure.fixed_tokens + measure.messages(0, ground.start)
     floor += measure.messages(ground.first_unanswered, len(transcript)) - measure.messages(*ground.layout.folded)
@@ -100,13 +100,13 @@ def plan(
     return _fitted(draft, policy, target, encoding=encoding, model=model)
 
 
-def _target(policy: Policy, limit_tokens: int | None, ours: TokenCount, theirs: TokenCount) -> int | None:
+def _target(policy: Policy, limit_tokens: int | None, ours: int, theirs: TokenCount) -> int | None:
     """Return the most that the result may count, in our own tokens."""
     limit = limit_tokens if policy.target_tokens is None else policy.target_tokens
-    if limit is None or theirs.n <= ours.hi:
+    if limit is None or theirs.n <= ours:
         return limit
     # The provider counts more than we do: what is a limit there is less here.
-    return limit * ours.hi // theirs.n
+    return limit * ours // theirs.n
 
 
 def _fitted(
@@ -123,7 +123,8 @@ def _fitted(
             return Skip("budget_below_floor", text, before)
         return Skip(
             "misses_target",
-            f"At most {draft.tokens_with_least()} tokens would be left; the target is {target}.",
+            f"{draft.tokens_with_least()} tokens would be left after every step; the target is {target}: keep less, "
+            "take a step that summarizes, or raise the limit.",
             before,
         )
     kept = draft.kept_tokens()
@@ -144,6 +145,7 @@ def _fitted(
         options=draft.options,
         thinking=thinking,
         prefix=_prefix(draft, encoding, model),
+        fit=policy.fit,
     )
 
 

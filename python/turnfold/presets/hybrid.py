@@ -32,4 +32,5 @@ def hybrid(
         ),
         name="hybrid",
         target_share=target_share,
+        fit="likely",
     )

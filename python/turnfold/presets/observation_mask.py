@@ -19,6 +19,7 @@ def observation_mask(
 
     It goes on down to `target_share` of the limit where it can, so that the beginning of the request then stays as it
     is for many turns; a `grid` of messages does the same for the place where the masks end.
+    The limit is kept by the likeliest count, by which it fires too.
     """
     step = MaskResults(KeepToolGroups(keep), Scope(exclude_tools=tuple(exclude_tools)), grid)
     return Policy(
@@ -26,4 +27,5 @@ def observation_mask(
         steps=(step,),
         name="observation_mask",
         target_share=target_share,
+        fit="likely",
     )

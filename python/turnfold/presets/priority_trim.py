@@ -25,4 +25,5 @@ def priority_trim(
         steps=(Drop(KeepMessages(keep_messages), Scope(order="priority", user_verbatim=True)), TruncateResults()),
         name="priority_trim",
         target_share=target_share,
+        fit="likely",
     )

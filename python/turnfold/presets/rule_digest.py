@@ -38,4 +38,5 @@ def rule_digest(
         steps=(step, TruncateResults()),
         name="rule_digest",
         target_share=target_share,
+        fit="likely",
     )
