@@ -1,0 +1,205 @@
+"""What the summarizers have in common that call a model through an official SDK."""
+
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import import_module
+from ssl import SSLContext
+from types import ModuleType, TracebackType
+from typing import Final, Generic, Protocol, Self, TypeVar
+from urllib.parse import urlsplit
+
+import anyio
+import anyio.lowlevel
+import anyio.to_thread
+from msgspec import structs
+
+from turnfold import meter
+from turnfold.errors import ArgumentError, MissingExtraError, SummarizerError
+from turnfold.model.judgement import ReplyPolicy
+from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.prompts.prompt import Prompt, render_prompt
+from turnfold.prompts.redact import Redact, redacted
+from turnfold.summarizers.sdk_faults import fault_from
+from turnfold.summarizers.secret import Secret
+
+TRIES: Final = 3
+TIMEOUT_SECONDS: Final = 60.0
+CLOSING_SECONDS: Final = 1.0
+OFFLOADED_TOKENS: Final = 5_000
+"""A prompt of so much source is written in a thread."""
+
+_PREPARED: Final[dict[str, SSLContext]] = {}
+
+
+class _Client(Protocol):
+    async def close(self) -> None: ...
+
+
+ClientT = TypeVar("ClientT", bound=_Client)
+
+
+class Hosted(ABC, Generic[ClientT]):
+    """A model behind an API: one request a summary, with no tools, no media and no retries of the SDK's own.
+
+    The client is made when it is first needed. Inside `async with` one client serves all calls and is closed at the
+    end; outside of it each call makes and closes its own, which is safe in any event loop and costs a connection a
+    call. A `client` that is passed in is used as it is and never closed.
+    """
+
+    _sdk_name: str
+    _resource_module: str
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: str | None,
+        base_url: str | None,
+        client: ClientT | None,
+        name: str,
+        window_tokens: int | None,
+        timeout_seconds: float | None,
+        tries: int,
+        policy: ReplyPolicy,
+        redact: Redact | None,
+        reasoning_tokens: int,
+    ) -> None:
+        if timeout_seconds is not None and not timeout_seconds > 0:
+            raise ArgumentError(f"timeout_seconds must be over 0, got {timeout_seconds}")
+        if reasoning_tokens < 0:
+            raise ArgumentError(f"reasoning_tokens must be at least 0, got {reasoning_tokens}")
+        self._sdk = _sdk(self._sdk_name)
+        self._model = model
+        self._api_key = None if api_key is None else Secret(api_key)
+        self._base_url = base_url
+        self._given = client
+        self._kept: tuple[ClientT, object] | None = None
+        self._keeping = False
+        self._name = name
+        self._timeout_seconds = timeout_seconds
+        self._redact = redact
+        self._reasoning_tokens = reasoning_tokens
+        self._encoding = meter.encoding_for_model(model).encoding
+        self.window_tokens: Final = window_tokens
+        self.tries: Final = tries
+        self.reply_policy: Final = policy
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._model!r}, name={self._name!r})"
+
+    @property
+    def name(self) -> str:
+        """What results call it."""
+        return self._name
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        """Send the request's prompt and return the reply. Raises `SummarizerError`; cancellation goes through."""
+        shown = redacted(request, self._redact)
+        if request.source_tokens < OFFLOADED_TOKENS:
+            prompt = render_prompt(shown)
+        else:
+            prompt = await anyio.to_thread.run_sync(render_prompt, shown)
+        self._check_window(prompt, request)
+        secrets: list[str] = [] if self._base_url is None else [urlsplit(self._base_url).password or ""]
+        secrets.append(self._key() or "")
+        started = anyio.current_time()
+        reply: SummaryReply | None = None
+        fault = SummarizerError(f"No reply in {self._timeout_seconds} s", "timeout")
+        # What is raised is raised outside of the handler, so that it does not carry the SDK's request along.
+        with anyio.move_on_after(self._timeout_seconds):
+            try:
+                async with self._client() as client:
+                    secrets.append(str(getattr(client, "api_key", None) or ""))
+                    reply = await self._send(client, prompt, shown)
+            except Exception as error:  # noqa: BLE001  # whatever an SDK raises has a name here
+                fault = fault_from(self._sdk, error, *secrets)
+        if reply is None:
+            raise fault
+        return structs.replace(reply, latency_seconds=anyio.current_time() - started)
+
+    async def __aenter__(self) -> Self:
+        self._keeping = True
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the client that is kept, if there is one. The summarizer can be used again."""
+        kept, self._kept, self._keeping = self._kept, None, False
+        if kept is not None:
+            await _close(kept[0])
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[ClientT]:
+        """Give the client for one call."""
+        if self._given is not None:
+            yield self._given
+            return
+        if self._sdk_name not in _PREPARED:
+            await anyio.to_thread.run_sync(self._prepare)
+        token = anyio.lowlevel.current_token()
+        if self._keeping:
+            if self._kept is None:
+                self._kept = (self._open(_PREPARED[self._sdk_name]), token)
+            client, home = self._kept
+            # Its connections belong to the loop that it was made in.
+            if home == token:
+                yield client
+                return
+        own = self._open(_PREPARED[self._sdk_name])
+        try:
+            yield own
+        finally:
+            await _close(own)
+
+    def _prepare(self) -> None:
+        """Load what the SDK loads on first use, and the certificates: some 200 ms, once a process."""
+        import_module(self._resource_module)
+        _PREPARED[self._sdk_name] = import_module("httpx2").create_ssl_context()
+
+    def _key(self) -> str | None:
+        return None if self._api_key is None else self._api_key.reveal()
+
+    def _most_output(self, request: SummaryRequest) -> int:
+        return request.max_tokens + self._reasoning_tokens
+
+    def _check_window(self, prompt: Prompt, request: SummaryRequest) -> None:
+        """Refuse what the model would refuse, before it costs anything."""
+        if self.window_tokens is None:
+            return
+        tokens = sum(meter.count_many([prompt.system, prompt.user], self._encoding)) + self._most_output(request)
+        if tokens > self.window_tokens:
+            raise SummarizerError(
+                f"The prompt and its answer count {tokens} tokens; the window of {self._model} is {self.window_tokens}",
+                "too_long",
+            )
+
+    @abstractmethod
+    def _open(self, tls: SSLContext) -> ClientT:
+        """Make a client that retries nothing itself. Quick: reading certificates is what takes long, and is done."""
+
+    @abstractmethod
+    async def _send(self, client: ClientT, prompt: Prompt, request: SummaryRequest) -> SummaryReply:
+        """Send a prompt, and read the reply defensively: whatever is no reply raises."""
+
+
+async def _close(client: _Client) -> None:
+    # A cancelled call closes its connection too, but does not wait for one that hangs.
+    with anyio.move_on_after(CLOSING_SECONDS, shield=True):
+        await client.close()
+
+
+def _sdk(name: str) -> ModuleType:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(f"This summarizer needs the package {name}: pip install 'turnfold[{name}]'") from error
+
+
+def count_of(value: object) -> int:
+    """Return a number of tokens as a server reports it: 0 for whatever is none."""
+    return value if isinstance(value, int) and value > 0 else 0
