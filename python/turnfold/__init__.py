@@ -64,6 +64,7 @@ from turnfold.transcript import Message, Transcript
 
 if TYPE_CHECKING:
     from turnfold import containers, summarizers
+    from turnfold.batch import BatchItem, BatchLimits, compact_batch
     from turnfold.compactor import compact, compact_sync
     from turnfold.containers import Log, read_log
     from turnfold.planning.apply import CompactionResult
@@ -78,6 +79,8 @@ __all__ = [
     "AllOf",
     "AnyOf",
     "AskProvider",
+    "BatchItem",
+    "BatchLimits",
     "Block",
     "Blocker",
     "Calibration",
@@ -141,6 +144,7 @@ __all__ = [
     "__version__",
     "check_pairs",
     "compact",
+    "compact_batch",
     "compact_sync",
     "compare_prefix",
     "containers",
@@ -168,6 +172,9 @@ __all__ = [
 
 # Who only meters and checks waits neither for anyio, which takes longer than all the rest, nor for planning.
 _ON_FIRST_USE: Final = {
+    "BatchItem": "turnfold.batch",
+    "BatchLimits": "turnfold.batch",
+    "compact_batch": "turnfold.batch",
     "compact": "turnfold.compactor",
     "compact_sync": "turnfold.compactor",
     "CompactionResult": "turnfold.planning.apply",

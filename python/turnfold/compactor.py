@@ -1,12 +1,13 @@
 """The one path of a compaction: plan, ask for summaries side by side within a deadline, apply, judge."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import asyncio
+import math
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
 from time import perf_counter
-from typing import Final, ParamSpec, TypeVar
+from typing import Final, Literal, TypeVar, get_args
 
 import anyio
-import anyio.to_thread
 from msgspec import structs
 
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError
@@ -23,10 +24,12 @@ from turnfold.planning.plan import plan
 from turnfold.planning.request import summary_request
 from turnfold.prompts.judge import judge
 from turnfold.prompts.schemas import schema_named
+from turnfold.summarizers.detached import any_left_behind
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.protocol import Summarizer
 from turnfold.summarizers.rules import Rules
+from turnfold.summarizers.threads import in_thread
 from turnfold.transcript import Transcript
 
 _BY_RULE = (Rules(), Marker())
@@ -34,7 +37,12 @@ _BY_RULE = (Rules(), Marker())
 DEADLINE_SECONDS: Final = 60.0
 """How long a summarizer is waited for where the caller does not say: long for a model, short for a stuck socket."""
 
-_P = ParamSpec("_P")
+CALLS_AT_ONCE: Final = 8
+"""How many summarizer calls of one compaction run side by side where the caller does not say."""
+
+OnFailure = Literal["rules", "skip"]
+"""What becomes of a summary that no summarizer gives: it is made by rule, or nothing is changed."""
+
 _R = TypeVar("_R")
 
 
@@ -48,6 +56,11 @@ class _Prepared:
     requests: tuple[SummaryRequest, ...]
     seconds: float
 
+    @property
+    def asked(self) -> int:
+        """How many of the holes somebody is asked for."""
+        return sum(_is_asked(request) for request in self.requests)
+
 
 @dataclass(slots=True)
 class _Filling:
@@ -56,6 +69,7 @@ class _Filling:
     replies: dict[int, tuple[str, SummaryReply]] = field(default_factory=dict)
     attempts: list[Attempt] = field(default_factory=list)
     seconds: float = 0.0
+    stopped_by: BaseException | None = None
 
 
 async def compact(
@@ -64,6 +78,8 @@ async def compact(
     summarizer: Summarizer | None = None,
     *,
     deadline_seconds: float | None = DEADLINE_SECONDS,
+    on_failure: OnFailure = "rules",
+    calls: anyio.CapacityLimiter | None = None,
     encoding: str | None = None,
     model: str | None = None,
     window_tokens: int | None = None,
@@ -72,18 +88,26 @@ async def compact(
 ) -> CompactionResult | Skip:
     """Compact `transcript` as `policy` says; the input is never changed.
 
-    `summarizer` is asked for each hole of the plan, all side by side. Where it fails, answers nothing usable, or is not
-    done `deadline_seconds` after it was asked, the summary is made by rule, and where that does not fit it is a marker:
-    a compaction neither hangs nor raises because of a summarizer. Without a summarizer it is made by rule at once. A
-    deadline of 0 gives a summarizer no time at all; None waits for as long as it takes.
+    `summarizer` is asked for each hole of the plan, all side by side, in at most `calls` calls at once (a limiter that
+    several compactions may share; 8 where there is none). Where it fails, answers nothing usable, or is not done
+    `deadline_seconds` after this call began, the summary is made by rule, and where that does not fit it is a marker:
+    a compaction neither hangs nor raises because of a summarizer. With `on_failure="skip"` nothing is changed then: the
+    outcome is a `Skip` for `no_summary`, with everything that was tried. Without a summarizer it is made by rule at
+    once. A deadline of 0 gives a summarizer no time at all; None waits for as long as it takes.
 
-    Works on asyncio and on trio. Cancellation goes through and leaves nothing behind. The kernel's work runs in a
-    worker thread, with the interpreter free for most of it, so a large transcript does not hold up the event loop.
+    The deadline is one for all: waiting for a place, tries, pieces, the members of a chain. At the deadline calls are
+    told to stop; one that does not within 0.05 s is left behind. What comes after it (the summary by rule, the splice,
+    the judgement) is work of the kernel: `timings.overshoot_seconds` says how long that took.
+
+    Works on asyncio and on trio. Cancellation goes through and leaves nothing behind but a summarizer that swallows it.
+    The kernel's work runs in a worker thread, with the interpreter free for most of it, so a large transcript does not
+    hold up the event loop.
 
     Raises only for wrong arguments: see `plan`.
     """
-    _check(policy, summarizer, deadline_seconds)
-    prepared = await _aside(
+    _check(policy, summarizer, deadline_seconds, on_failure)
+    deadline = math.inf if deadline_seconds is None else anyio.current_time() + deadline_seconds
+    prepared = await in_thread(
         _prepare,
         transcript,
         policy,
@@ -97,8 +121,14 @@ async def compact(
         return prepared
     filling = _Filling()
     if summarizer is not None and prepared.requests:
-        await _ask(prepared, Fallback(summarizer), filling, deadline_seconds)
-    return await _aside(_finish, prepared, filling)
+        await _ask(prepared, Fallback(summarizer), filling, deadline, calls or anyio.CapacityLimiter(CALLS_AT_ONCE))
+        if on_failure == "skip" and len(filling.replies) < prepared.asked:
+            return _without_summary(prepared, filling)
+    outcome = await in_thread(_finish, prepared, filling)
+    over_seconds = max(0.0, anyio.current_time() - deadline)
+    if isinstance(outcome, Skip) or not over_seconds:
+        return outcome
+    return replace(outcome, timings=structs.replace(outcome.timings, overshoot_seconds=over_seconds))
 
 
 def compact_sync(
@@ -107,6 +137,7 @@ def compact_sync(
     summarizer: Summarizer | None = None,
     *,
     deadline_seconds: float | None = DEADLINE_SECONDS,
+    on_failure: OnFailure = "rules",
     encoding: str | None = None,
     model: str | None = None,
     window_tokens: int | None = None,
@@ -118,7 +149,7 @@ def compact_sync(
     Without a summarizer nothing is awaited and it may be called anywhere. With one it starts an event loop of its own,
     so inside a running loop it raises `RunningLoopError`: await `compact` there.
     """
-    _check(policy, summarizer, deadline_seconds)
+    _check(policy, summarizer, deadline_seconds, on_failure)
     if summarizer is None:
         prepared = _prepare(
             transcript,
@@ -139,6 +170,7 @@ def compact_sync(
             policy,
             summarizer,
             deadline_seconds=deadline_seconds,
+            on_failure=on_failure,
             encoding=encoding,
             model=model,
             window_tokens=window_tokens,
@@ -146,7 +178,7 @@ def compact_sync(
             state=state,
         )
 
-    return anyio.run(run)
+    return _run_alone(run)
 
 
 def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResult | Skip:
@@ -157,21 +189,20 @@ def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResu
     return _finish(_opened(transcript, planned, perf_counter()), _Filling())
 
 
-def _check(policy: Policy, summarizer: Summarizer | None, deadline_seconds: float | None) -> None:
+def _check(
+    policy: Policy, summarizer: Summarizer | None, deadline_seconds: float | None, on_failure: OnFailure
+) -> None:
     if not isinstance(policy, Policy):
         raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
     if summarizer is not None and (isinstance(summarizer, type) or not hasattr(summarizer, "summarize")):
         raise TypeError(f"{summarizer!r} has no method `summarize`: wrap a function in turnfold.summarizers.Function")
     if deadline_seconds is not None and not deadline_seconds >= 0:
         raise ArgumentError(f"deadline_seconds must be at least 0, got {deadline_seconds}")
+    if on_failure not in get_args(OnFailure):
+        raise ArgumentError(f"on_failure must be 'rules' or 'skip', got {on_failure!r}")
     for step in policy.steps:
         if isinstance(step, Summarize):
             schema_named(step.schema)
-
-
-async def _aside(work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-    # About 0.1 ms, where a megabyte that is counted for the first time takes ten: the loop is worth more.
-    return await anyio.to_thread.run_sync(lambda: work(*args, **kwargs))
 
 
 def _prepare(
@@ -199,7 +230,13 @@ def _opened(transcript: Transcript, planned: CompactionPlan, started: float) -> 
     return _Prepared(transcript, planned, opened, requests, perf_counter() - started)
 
 
-async def _ask(prepared: _Prepared, chain: Fallback, filling: _Filling, deadline_seconds: float | None) -> None:
+def _is_asked(request: SummaryRequest) -> bool:
+    return schema_named(request.schema).style != "marker"
+
+
+async def _ask(
+    prepared: _Prepared, chain: Fallback, filling: _Filling, deadline: float, calls: anyio.CapacityLimiter
+) -> None:
     """Fill as many holes as `chain` can before the deadline."""
     started = perf_counter()
 
@@ -207,19 +244,31 @@ async def _ask(prepared: _Prepared, chain: Fallback, filling: _Filling, deadline
         def report(attempt: Attempt) -> None:
             filling.attempts.append(structs.replace(attempt, hole=hole))
 
-        if schema_named(request.schema).style == "marker":
-            return  # nothing is to be written
         with anyio.move_on_after(prepared.opened[hole].hole.timeout_seconds):
             try:
-                filling.replies[hole] = await chain.ask(request, report)
+                async with calls:
+                    filling.replies[hole] = await chain.ask(request, report)
             except NoSummaryError:
                 return
+            except (KeyboardInterrupt, SystemExit) as stop:
+                # Raised here it would reach the caller wrapped in a group, or tear down the loop around it.
+                filling.stopped_by = stop
+                group.cancel_scope.cancel()
 
-    with anyio.move_on_after(deadline_seconds):
+    with anyio.CancelScope(deadline=deadline):
         async with anyio.create_task_group() as group:
             for hole, request in enumerate(prepared.requests):
-                group.start_soon(fill, hole, request)
+                if _is_asked(request):
+                    group.start_soon(fill, hole, request)
+    if filling.stopped_by is not None:
+        raise filling.stopped_by
     filling.seconds = perf_counter() - started
+
+
+def _without_summary(prepared: _Prepared, filling: _Filling) -> Skip:
+    last = filling.attempts[-1].outcome if filling.attempts else "deadline"
+    text = f"No summarizer gave a summary that can be used; the last try ended with {last}."
+    return Skip("no_summary", text, prepared.plan.before, attempts=tuple(filling.attempts))
 
 
 def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
@@ -232,7 +281,7 @@ def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
     started = perf_counter()
     applied = apply_opened(prepared.transcript, prepared.plan, prepared.opened, [reply.text for _, reply in replies])
     if isinstance(applied, Skip):
-        return applied
+        return structs.replace(applied, attempts=tuple(filling.attempts))
     return _result(
         applied,
         prepared,
@@ -276,6 +325,18 @@ def _result(applied: Applied, prepared: _Prepared, filling: _Filling, timings: T
         attempts=tuple(filling.attempts),
         timings=timings,
     )
+
+
+def _run_alone(run: Callable[[], Coroutine[object, object, _R]]) -> _R:
+    """Run in a loop of its own, which does not wait for calls that were left behind."""
+    runner = asyncio.Runner()
+    try:
+        return runner.run(run())
+    finally:
+        if any_left_behind(runner.get_loop()):
+            runner.get_loop().close()
+        else:
+            runner.close()
 
 
 def _in_event_loop() -> bool:

@@ -10,6 +10,7 @@ from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.provider import ProviderRequest
+from turnfold.model.result import Attempt
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.thinking import NO_REASONING, ThinkingReport
 
@@ -37,6 +38,7 @@ SkipReason = Literal[
     "server_history",
     "left_to_provider",
     "no_provider_compaction",
+    "no_summary",
     "invalid_input",
     "invalid_output",
 ]
@@ -54,6 +56,7 @@ class Skip(msgspec.Struct, frozen=True, tag="skip"):
     - `server_history`: the request continues a history that only the server holds, which no cut here shortens;
     - `left_to_provider`: the provider is to compact, and `request` is what asks it;
     - `no_provider_compaction`: it should, and has no request for that, or takes none with the policy's limit;
+    - `no_summary`: no summarizer gave a summary that can be used, and none was to be made by rule (`attempts`);
     - `invalid_input`: a message that would be kept breaks a rule of the provider (`findings`);
     - `invalid_output`: the result would break one (`findings`).
     """
@@ -63,6 +66,7 @@ class Skip(msgspec.Struct, frozen=True, tag="skip"):
     before: TokenCount
     findings: tuple[Finding, ...] = ()
     request: ProviderRequest | None = None
+    attempts: tuple[Attempt, ...] = ()
 
 
 class KeepRange(msgspec.Struct, frozen=True, tag="keep"):

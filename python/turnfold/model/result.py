@@ -8,11 +8,12 @@ from turnfold.errors import CallFault
 from turnfold.model.judgement import ReplyFault
 from turnfold.model.summary import NO_USAGE, Usage
 
-AttemptOutcome = Literal["used", "cut_to_cap", "repaired", "deadline"] | ReplyFault | CallFault
+AttemptOutcome = Literal["used", "cut_to_cap", "repaired", "deadline", "left_behind"] | ReplyFault | CallFault
 """How one try of one summarizer ended.
 
 `used`; `cut_to_cap`: used, after its text was cut to the cap; `repaired`: used, after its faults were mended;
-`deadline`: the time of the whole call was up before it answered; the name of a fault of its reply
+`deadline`: the time of the whole call was up before it answered; `left_behind`: the same, and it did not stop when it
+was told to; the name of a fault of its reply
 (`turnfold.model.judgement.ReplyFault`), or of the call that gave none (`turnfold.errors.CallFault`).
 """
 
@@ -46,8 +47,11 @@ class IdentifierReport(msgspec.Struct, frozen=True):
 
 
 class Timings(msgspec.Struct, frozen=True):
-    """Seconds spent, by phase, on the wall clock."""
+    """Seconds spent, by phase, on the wall clock, and how long after the deadline the outcome came, on the event
+    loop's.
+    """
 
     plan_seconds: float
     summarize_seconds: float
     apply_seconds: float
+    overshoot_seconds: float = 0.0

@@ -13,6 +13,7 @@ from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault, ReplyPoli
 from turnfold.model.result import Attempt
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
 from turnfold.prompts.judge import Verdict, judge
+from turnfold.summarizers.detached import Detached
 from turnfold.summarizers.faults import fault_of
 from turnfold.summarizers.member import Member
 from turnfold.summarizers.protocol import Summarizer, window_of
@@ -145,12 +146,13 @@ def _wait(error: Exception) -> bool | float:
 async def _try(member: Member, request: SummaryRequest, report: Report) -> SummaryReply | None:
     """Ask once. None where the next one is to be asked; `_AgainError` where this one may be."""
     name = member.name
+    call = Detached(lambda: member.summarizer.summarize(request))
     try:
-        reply = await _within(member.timeout_seconds, member.summarizer, request)
+        reply = await _within(member.timeout_seconds, call)
         usage = _reported(reply.usage)
         verdict = await _judged(reply, request, member.policy or DEFAULT_REPLY_POLICY)
     except anyio.get_cancelled_exc_class():
-        report(Attempt(name, "deadline"))
+        report(Attempt(name, "left_behind" if call.left_behind else "deadline"))
         raise
     except Exception as error:  # noqa: BLE001  # whatever a summarizer raises, the next one is asked
         fault = fault_of(error)
@@ -166,18 +168,24 @@ async def _try(member: Member, request: SummaryRequest, report: Report) -> Summa
     return None
 
 
-async def _within(seconds: float | None, summarizer: Summarizer, request: SummaryRequest) -> SummaryReply:
-    with anyio.move_on_after(seconds) as scope:
-        reply = await summarizer.summarize(request)
-    if scope.cancelled_caught:
-        raise SummarizerError(f"No reply in {seconds} s", "timeout")
+async def _within(seconds: float | None, call: Detached[SummaryReply]) -> SummaryReply:
+    with anyio.move_on_after(seconds):
+        return _checked(await call.wait())
+    left = ", and it did not stop when it was told to: it is left behind" if call.left_behind else ""
+    raise SummarizerError(f"No reply in {seconds} s{left}", "timeout")
+
+
+def _checked(reply: object) -> SummaryReply:
+    if not isinstance(reply, SummaryReply):
+        raise SummarizerError(f"A SummaryReply is needed, not {type(reply).__name__}", "garbled")
+    text: object = reply.text
+    if not isinstance(text, str):
+        raise SummarizerError(f"The text of a reply must be a str, not {type(text).__name__}", "garbled")
     return reply
 
 
 async def _judged(reply: SummaryReply, request: SummaryRequest, policy: ReplyPolicy) -> Verdict:
     """Judge a reply; in a thread where its source is long enough to hold up the event loop."""
-    if not isinstance(reply.text, str):
-        raise SummarizerError(f"The reply's text is {type(reply.text).__name__}, not str", "garbled")
     if request.source_tokens < OFFLOADED_TOKENS:
         return judge(reply, request, policy)
     return await anyio.to_thread.run_sync(judge, reply, request, policy)

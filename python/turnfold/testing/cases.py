@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from turnfold.errors import TurnfoldError
+from turnfold.testing.case_batch import check_batch
 from turnfold.testing.case_compaction import check_transcripts
 from turnfold.testing.case_files import CaseError, CaseFile, Mismatch, Mismatches, brief, read_case
 from turnfold.testing.case_meter import check_meter
@@ -28,6 +29,7 @@ _COVERED: dict[str, tuple[Callable[[CaseFile], Mismatches], frozenset[str]]] = {
     "split": (check_transcripts, frozenset({"openai-chat", "openai-responses", "anthropic", "gemini"})),
     "adapters": (check_transcripts, frozenset({"openai-chat", "anthropic", "gemini"})),
     "prefix": (check_prefix, frozenset({"openai-chat", "anthropic"})),
+    "batch": (check_batch, frozenset({"text"})),
 }
 
 
