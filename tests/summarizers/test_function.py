@@ -116,8 +116,9 @@ def hang(request):
 
 messages = [{"role": "user" if k % 2 else "assistant", "content": f"{WORK} {k} " * 2} for k in range(1, 9)]
 transcript = turnfold.Transcript.from_messages(messages, format="openai.chat")
+transcript.tokens()
 policy = turnfold.Policy(turnfold.OnRequest(), (turnfold.Summarize(turnfold.KeepMessages(2)),))
-result = turnfold.compact_sync(transcript, policy, Function(hang), deadline_seconds=0.05)
+result = turnfold.compact_sync(transcript, policy, Function(hang), deadline_seconds=0.5)
 print(result.method, [attempt.outcome for attempt in result.attempts])
 """
 
