@@ -3,20 +3,29 @@
 from turnfold.summarizers.anthropic import Anthropic
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.function import Function
+from turnfold.summarizers.hedged import Hedged
+from turnfold.summarizers.limited import Limited
 from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.member import Member
 from turnfold.summarizers.openai_compatible import OpenAICompatible
 from turnfold.summarizers.protocol import Summarizer, window_of
+from turnfold.summarizers.rate_limit import RateLimit
 from turnfold.summarizers.rules import Rules
+from turnfold.summarizers.spending import Price, SpendCap
 
 __all__ = [
     "Anthropic",
     "Fallback",
     "Function",
+    "Hedged",
+    "Limited",
     "Marker",
     "Member",
     "OpenAICompatible",
+    "Price",
+    "RateLimit",
     "Rules",
+    "SpendCap",
     "Summarizer",
     "window_of",
 ]

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Final, Literal
 
 import anyio
-import anyio.to_thread
 import msgspec
 from msgspec import structs
 
@@ -13,10 +12,12 @@ from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault, ReplyPoli
 from turnfold.model.result import Attempt
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
 from turnfold.prompts.judge import Verdict, judge
+from turnfold.summarizers.deadline import current_deadline, handed_down
 from turnfold.summarizers.detached import Detached
 from turnfold.summarizers.faults import fault_of
 from turnfold.summarizers.member import Member
 from turnfold.summarizers.protocol import Summarizer, window_of
+from turnfold.summarizers.threads import in_thread
 
 Report = Callable[[Attempt], None]
 """Told of each attempt."""
@@ -169,7 +170,7 @@ async def _try(member: Member, request: SummaryRequest, report: Report) -> Summa
 
 
 async def _within(seconds: float | None, call: Detached[SummaryReply]) -> SummaryReply:
-    with anyio.move_on_after(seconds):
+    with anyio.move_on_after(seconds), handed_down(seconds):
         return _checked(await call.wait())
     left = ", and it did not stop when it was told to: it is left behind" if call.left_behind else ""
     raise SummarizerError(f"No reply in {seconds} s{left}", "timeout")
@@ -188,14 +189,14 @@ async def _judged(reply: SummaryReply, request: SummaryRequest, policy: ReplyPol
     """Judge a reply; in a thread where its source is long enough to hold up the event loop."""
     if request.source_tokens < OFFLOADED_TOKENS:
         return judge(reply, request, policy)
-    return await anyio.to_thread.run_sync(judge, reply, request, policy)
+    return await in_thread(judge, reply, request, policy)
 
 
 def _in_time(wait_seconds: float | None) -> bool:
     """Whether there is a point in waiting for so long."""
     if wait_seconds is None:
         return True
-    left = anyio.current_effective_deadline() - anyio.current_time()
+    left = current_deadline() - anyio.current_time()
     return wait_seconds <= LONGEST_WAIT_SECONDS and wait_seconds < left
 
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
-import anyio.to_thread
 from msgspec import structs
 
 from turnfold import meter
@@ -22,6 +21,7 @@ from turnfold.prompts.prompt import Prompt, render_prompt
 from turnfold.prompts.redact import Redact, redacted
 from turnfold.summarizers.sdk_faults import fault_from
 from turnfold.summarizers.secret import Secret
+from turnfold.summarizers.threads import in_thread
 
 TRIES: Final = 3
 TIMEOUT_SECONDS: Final = 60.0
@@ -99,7 +99,7 @@ class Hosted(ABC, Generic[ClientT]):
         if request.source_tokens < OFFLOADED_TOKENS:
             prompt = render_prompt(shown)
         else:
-            prompt = await anyio.to_thread.run_sync(render_prompt, shown)
+            prompt = await in_thread(render_prompt, shown)
         self._check_window(prompt, request)
         secrets: list[str] = [] if self._base_url is None else [urlsplit(self._base_url).password or ""]
         secrets.append(self._key() or "")
@@ -140,7 +140,7 @@ class Hosted(ABC, Generic[ClientT]):
             yield self._given
             return
         if self._sdk_name not in _PREPARED:
-            await anyio.to_thread.run_sync(self._prepare)
+            await in_thread(self._prepare)
         token = anyio.lowlevel.current_token()
         if self._keeping:
             if self._kept is None:
