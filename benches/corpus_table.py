@@ -5,12 +5,13 @@
 Each file is read as the kind of log that it is detected to be. A row has the files, the transcripts in them, their
 messages, calls and results; how many transcripts compact and how many of those can be written back into their log;
 how many files leave byte-identical. Below the table stand finding codes, kinds of block that are not known and files
-that no container knows, each with a count; files that hold no message (messages_in.py) are only counted. What is
-compacted by rule is judged by others, where they know the format: three validators of message histories
-(validators.py) and the SDKs' own types (sdk_types.py).
+that no container knows, each with a count; files that hold no message are listed with what they hold instead, as
+messages_in.py finds it. What is compacted by rule is judged by others, where they know the format: three validators of
+message histories (validators.py) and the SDKs' own types (sdk_types.py).
 
 FOLDER has a `MANIFEST.tsv` with the columns `source`, `file` and `format`; files are gzipped. Exits 1 where a file
-crashes the reader, does not leave byte-identical, or a judge objects to an output; 2 where the folder holds nothing.
+crashes the reader, does not leave byte-identical, holds messages that no container reads, or a judge objects to an
+output; 2 where the folder holds nothing.
 """
 
 import argparse
@@ -24,7 +25,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from messages_in import holds_messages
+from messages_in import why_none
 from sdk_types import refusal
 from validators import FORMATS, disagreements
 
@@ -44,6 +45,7 @@ class Row:
     containers: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
     unknown_kinds: Counter[str] = field(default_factory=Counter)
+    without_messages: list[str] = field(default_factory=list)
     unknown_files: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
@@ -63,10 +65,10 @@ def look(row: Row, name: str, data: bytes) -> None:
     try:
         log = read_log(data)
     except UnknownContainerError as error:
-        if holds_messages(data):
+        if (why := why_none(data)) is None:
             row.unknown_files.append(f"{name}: {error.text}")
         else:
-            row.counts["without messages"] += 1
+            row.without_messages.append(f"{name}: {why}")
         return
     except ReadError as error:
         row.failures.append(f"{name}: recognised, but not read: {error}")
@@ -152,8 +154,9 @@ def details(rows: dict[str, Row]) -> Iterator[str]:
     yield "findings: " + (", ".join(f"{code} {times:,}" for code, times in sorted(findings.items())) or "none")
     yield "unknown kinds: " + (", ".join(f"{kind} {times:,}" for kind, times in sorted(unknown.items())) or "none")
     unread = [name for row in rows.values() for name in row.unknown_files]
-    without = sum(row.counts["without messages"] for row in rows.values())
-    yield f"files that no container knows and that hold no message: {without}"
+    without = [name for row in rows.values() for name in row.without_messages]
+    yield f"files that no container knows and that hold no message: {len(without)}"
+    yield from (f"  {name}" for name in without)
     yield f"files with messages that no container knows: {len(unread)}"
     yield from (f"  {name}" for name in unread)
     failures = [failure for row in rows.values() for failure in row.failures]
@@ -185,7 +188,7 @@ def main() -> int:
         print("\n".join(details(rows)))
     if not rows:
         return 2
-    return 1 if any(row.failures for row in rows.values()) else 0
+    return 1 if any(row.failures or row.unknown_files for row in rows.values()) else 0
 
 
 if __name__ == "__main__":

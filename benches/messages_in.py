@@ -16,8 +16,29 @@ CALLED = ("arguments", "args", "input", "output", "result", "content")
 
 def holds_messages(data: bytes) -> bool:
     """Say whether any object in the file is a message, a call or a result. True for what holds no JSON: no telling."""
+    return why_none(data) is None
+
+
+def why_none(data: bytes) -> str | None:
+    """Say what a file without messages has instead, in one line; None where it may hold some.
+
+    Named are an error or images in the place of an answer, then speakers that say nothing, and else the outermost keys.
+    """
     found = list(values(data.decode("utf-8", "replace")))
-    return not found or any(is_message(item) for value in found for item in objects(value))
+    inside = [item for value in found for item in objects(value)]
+    if not inside or any(is_message(item) for item in inside):
+        return None
+    outer = next((value for value in found if isinstance(value, dict)), {})
+    error = outer.get("error")
+    if isinstance(error, dict):
+        name = next((str(error[key]) for key in ("code", "status", "type") if error.get(key)), "without a code")
+        return f"an error in the place of an answer: {name}"
+    if images := sum("b64_json" in item for item in inside):
+        return f"{images} generated image{'s' * (images > 1)} as base64, and no text that anyone said"
+    if silent := sum(any(isinstance(item.get(key), str) for key in SPEAKERS) for item in inside):
+        return f"{silent} of its {len(inside)} objects name a speaker, and none of these has a text"
+    keys = ", ".join(list(outer)[:6]) + (", ..." if len(outer) > 6 else "")
+    return f"none of its objects ({len(inside)}) says anything, calls a tool or answers a call; it has {keys}"
 
 
 def values(text: str) -> Iterator[object]:

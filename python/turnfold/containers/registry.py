@@ -20,6 +20,7 @@ from turnfold.containers.gemini_cli import GEMINI_CLI
 from turnfold.containers.gemini_wire import GEMINI_WIRE
 from turnfold.containers.google_adk import GOOGLE_ADK
 from turnfold.containers.grok_build import GROK_BUILD
+from turnfold.containers.happy import HAPPY
 from turnfold.containers.hermes import HERMES
 from turnfold.containers.hermes_session import HERMES_SESSION
 from turnfold.containers.http_cassette import HTTP_CASSETTE
@@ -39,6 +40,7 @@ from turnfold.containers.mini_swe_agent import MINI_SWE_AGENT
 from turnfold.containers.mint import MINT
 from turnfold.containers.monocle import MONOCLE
 from turnfold.containers.multi_agent_chat import MULTI_AGENT_CHAT
+from turnfold.containers.omnigent import OMNIGENT
 from turnfold.containers.opencode import OPENCODE
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
 from turnfold.containers.openhands_v1 import OPENHANDS_V1
@@ -55,6 +57,7 @@ from turnfold.containers.swe_agent import SWE_AGENT
 from turnfold.containers.tau2 import TAU2
 from turnfold.containers.tau_bench import TAU_BENCH
 from turnfold.containers.toolbench import TOOLBENCH
+from turnfold.containers.toolbench_tree import TOOLBENCH_TREE
 from turnfold.errors import ArgumentError, BrokenPluginError, UnknownContainerError
 
 if TYPE_CHECKING:
@@ -79,6 +82,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     GEMINI_WIRE,
     GOOGLE_ADK,
     GROK_BUILD,
+    HAPPY,
     HERMES,
     HERMES_SESSION,
     HTTP_CASSETTE,
@@ -98,6 +102,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     MINT,
     MONOCLE,
     MULTI_AGENT_CHAT,
+    OMNIGENT,
     OPENCODE,
     OPENHANDS_V0,
     OPENHANDS_V1,
@@ -113,6 +118,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     TAU2,
     TAU_BENCH,
     TOOLBENCH,
+    TOOLBENCH_TREE,
 )
 """One a file of this room."""
 
