@@ -45,8 +45,10 @@ from turnfold.model.policy import (
     TurnsSinceSummary,
 )
 from turnfold.model.prefix import PrefixReport
+from turnfold.model.price import Price
 from turnfold.model.provider import ProviderRequest
 from turnfold.model.repair import Repair, RepairOptions
+from turnfold.model.report import CompactionRecord, SessionStats
 from turnfold.model.scan import ScanOptions
 from turnfold.model.selection import (
     KeepShare,
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from turnfold.planning.plan import plan
     from turnfold.planning.provider import provider_body
     from turnfold.planning.removal import remove_blocks, remove_tool_calls
+    from turnfold.planning.stats import stats
     from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
     from turnfold.vocabularies import register_vocabulary
 
@@ -85,6 +88,7 @@ __all__ = [
     "Blocker",
     "Calibration",
     "CompactionPlan",
+    "CompactionRecord",
     "CompactionResult",
     "Cooldown",
     "DedupeResults",
@@ -116,6 +120,7 @@ __all__ = [
     "PlanState",
     "Policy",
     "PrefixReport",
+    "Price",
     "ProviderOverflow",
     "ProviderRequest",
     "ReadError",
@@ -125,6 +130,7 @@ __all__ = [
     "Rules",
     "ScanOptions",
     "Scope",
+    "SessionStats",
     "ShareOver",
     "Skip",
     "SplitPoint",
@@ -166,6 +172,7 @@ __all__ = [
     "repair",
     "scan",
     "split_points",
+    "stats",
     "summarizers",
     "truncate",
 ]
@@ -181,6 +188,7 @@ _ON_FIRST_USE: Final = {
     "diff_plans": "turnfold.planning.difference",
     "plan": "turnfold.planning.plan",
     "provider_body": "turnfold.planning.provider",
+    "stats": "turnfold.planning.stats",
     "remove_blocks": "turnfold.planning.removal",
     "remove_tool_calls": "turnfold.planning.removal",
     "register_vocabulary": "turnfold.vocabularies",

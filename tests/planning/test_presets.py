@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import pairwise
 from typing import get_args
 
 import msgspec
@@ -9,14 +10,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnfold import CompactionResult, Function, Skip, Transcript, compact, compact_sync, plan, presets, scan
+from turnfold import (
+    CompactionResult,
+    Function,
+    Price,
+    Skip,
+    Transcript,
+    compact,
+    compact_sync,
+    plan,
+    presets,
+    scan,
+    stats,
+)
 from turnfold.errors import ArgumentError
 from turnfold.model.plan import CompactionPlan, SummaryHole
 from turnfold.model.policy import Policy
 from turnfold.model.state import PlanState
 from turnfold.model.summary import SummaryRequest
 from turnfold.planning.apply import Applied, apply
-from turnfold.planning.wrapper import WrappedSummary, recognise
+from turnfold.planning.wrapper import WrappedSummary, recognise, wrap
 from turnfold.prompts.schema import Topic
 from turnfold.prompts.schemas import SCHEMAS
 from turnfold.testing.generators import BY_FORMAT
@@ -117,29 +130,67 @@ def chat(messages: list[Json]) -> Transcript:
     return Transcript.from_messages(messages, format="openai.chat")
 
 
-def test_a_rolling_window_is_a_bounded_sawtooth() -> None:
-    n, m = 5, 3
-    policy = presets.turn_window(n, m, summary_tokens=250)
+def turn_of(step: int) -> list[Json]:
+    """A turn with a call, of another size each time."""
+    call = {"id": f"c{step}", "type": "function", "function": {"name": "read_file", "arguments": '{"path": "a.py"}'}}
+    return [
+        said("user", f"Look at src/a.py again, for the {step}th time. " + PROSE * (step % 3)),
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{step}", "content": PROSE * (1 + step % 4)},
+        said("assistant", PROSE * (step % 5 + 1)),
+    ]
+
+
+@pytest.mark.parametrize(("n", "m"), [(5, 3), (21, 10)])
+def test_a_rolling_window_is_a_bounded_sawtooth(n: int, m: int) -> None:
+    policy = presets.turn_window(n, m)
     transcript = chat([said("system", "Be brief.")])
-    turn = [said("user", "Look at src/a.py again. " + PROSE * 2), said("assistant", PROSE * 3)]
-    turn_tokens = chat(turn).tokens(0, 2).hi
-    first_tokens = transcript.tokens().hi
-    sizes, summaries = [], 0
-    for _ in range(500):
-        for message in turn:
+    system_tokens = transcript.tokens().hi
+    # The task is quoted in the summary message: its own text, and the delimiters around it.
+    user = str(turn_of(0)[0]["content"])
+    quoted = [chat([said("user", wrap(WrappedSummary(1, task, "x")))]).tokens(0, 1).hi for task in (user, None)]
+    user_tokens = quoted[0] - quoted[1]
+    turn_tokens = max(chat(turn_of(step)).tokens(0, 4).hi for step in range(60))
+    sizes: list[int] = []
+    outcomes: list[CompactionResult] = []
+    for step in range(500):
+        for message in turn_of(step):
             transcript = transcript.append(message)
-        found = plan(transcript, policy)
-        if isinstance(found, CompactionPlan):
-            done = compact_sync(transcript, policy)
-            assert isinstance(done, CompactionResult)
+        done = compact_sync(transcript, policy)
+        if isinstance(done, CompactionResult):
+            outcomes.append(done)
             transcript = done.transcript
-            summaries += 1
-            quoted = chat(turn[:1]).tokens(0, 1).hi * 2
-            assert transcript.tokens().hi <= first_tokens + 250 + quoted + m * turn_tokens + 60
+            assert transcript.tokens().hi <= system_tokens + user_tokens + 250 + m * turn_tokens
+            assert done.record.covers is not None
+            assert done.record.covers.turns == (1, step + 1 - m)
+            assert done.record.covers.version == len(outcomes)
         sizes.append(transcript.tokens().n)
-    assert summaries == 1 + (500 - n - m) // n
-    assert max(sizes) <= first_tokens + 250 + turn_tokens * (n + m + 1) + 60
+    assert len(outcomes) == 1 + (500 - n - m) // n
+    # Warm-up: nothing happens before n + m turns; then a summary every n turns.
+    assert all(before < after for before, after in pairwise(sizes[: n + m - 1]))
+    assert [k for k in range(1, 500) if sizes[k] < sizes[k - 1]] == [n + m - 1 + n * k for k in range(len(outcomes))]
+    assert max(sizes) <= system_tokens + user_tokens + 250 + (n + m) * turn_tokens
     assert sum("<turnfold-summary" in str(message["content"]) for message in transcript.messages) == 1
+    said_of_it = stats(transcript, outcomes, price=Price(1.0, 2.0))
+    assert (said_of_it.turns, said_of_it.summaries, said_of_it.compactions) == (500, len(outcomes), len(outcomes))
+    assert said_of_it.saved_tokens == sum(one.before.n - one.after.n for one in outcomes)
+    assert 0.3 < said_of_it.compression < 1
+    assert said_of_it.cost == 0  # made by rule
+
+
+def test_a_window_can_be_forced_and_keeps_its_tail() -> None:
+    transcript = chat([said("system", "Be brief."), *turn_of(3), *turn_of(4), *turn_of(8)])
+    assert isinstance(compact_sync(transcript, presets.turn_window(5, 1)), Skip)
+    forced = presets.turn_window(5, 1, force=True)
+    asked = compact_sync(transcript, presets.turn_window(5, 1), state=PlanState(requested=True))
+    for done in (asked, compact_sync(transcript, forced)):
+        assert isinstance(done, CompactionResult), done
+        assert done.messages[-4:] == turn_of(8)
+        assert done.record.covers is not None
+        assert done.record.covers.turns == (1, 2)
+        again = compact_sync(done.transcript, forced)
+        assert isinstance(again, Skip)
+        assert again.reason == "nothing_to_compact"
 
 
 CONVERSATION = [

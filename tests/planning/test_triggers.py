@@ -155,7 +155,7 @@ def test_a_trigger_that_does_not_fire_says_why() -> None:
         (lambda: MessagesOver(-1), "count"),
         (lambda: TurnsOver(-1), "count"),
         (lambda: TurnsSinceSummary(0), "count"),
-        (lambda: TurnsSinceSummary(3, "hour"), "unit"),
+        (lambda: TurnsSinceSummary(3, "hour"), "unit"),  # type: ignore[arg-type]
         (lambda: ToolGroupsOlder(-1), "min_age"),
         (lambda: ToolGroupsOlder(1, 0), "min_groups"),
         (lambda: AllOf(()), "trigger"),

@@ -12,6 +12,8 @@ from turnfold.model.prefix import PrefixReport
 from turnfold.model.provider import ProviderRequest
 from turnfold.model.result import Attempt
 from turnfold.model.scan import BODY_ONLY, ScanOptions
+from turnfold.model.selection import Tail
+from turnfold.model.summary import SummaryRecord
 from turnfold.model.thinking import NO_REASONING, ThinkingReport
 
 SummaryRole = Literal["user", "assistant"]
@@ -103,6 +105,10 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     `kept` names stays and follows the summary, in order: what the policy spares, state that is still in force, and what
     only the server holds. `temperature` and `timeout_seconds` are for who writes it, who is shown reasoning
     and results clipped to `reasoning_tokens` and `result_tokens` each.
+
+    `stop` is where the transcript is cut. `keep` is the tail that the policy asks for, and `desired_stop` where that
+    alone would cut. `desired_role` is the policy's: the provider may want another there. `record` is what the summary
+    says of itself. All four are None in a plan that was made by hand.
     """
 
     start: int
@@ -116,6 +122,10 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     timeout_seconds: float | None = None
     reasoning_tokens: int | None = None
     result_tokens: int | None = None
+    keep: Tail | None = None
+    desired_stop: int | None = None
+    desired_role: SummaryRole | None = None
+    record: SummaryRecord | None = None
 
     @property
     def gone(self) -> tuple[range, ...]:

@@ -21,6 +21,7 @@ from turnfold.model.triggers import (
     Trigger,
     TurnsOver,
     TurnsSinceSummary,
+    TurnUnit,
     at_least,
     check_share,
 )
@@ -65,7 +66,8 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     what came after it is left to the next step. `place` says where the summary stands: in the slot of the first message
     that it replaces, or at the start, after instructions and head. `max_share` (0..1) is the most that it may take of
     what the limit leaves free. Of what it replaces, a summarizer is shown reasoning and results clipped to
-    `reasoning_tokens` and `result_tokens` each; None shows all.
+    `reasoning_tokens` and `result_tokens` each; None shows all. `unit` says what a turn is in what the summary records
+    of the turns that it covers: see `TurnsSinceSummary`.
     """
 
     keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(4))
@@ -81,6 +83,7 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     max_share: float = 1.0
     reasoning_tokens: int | None = None
     result_tokens: int | None = None
+    unit: TurnUnit = "user"
 
     def __post_init__(self) -> None:
         at_least("max_tokens", self.max_tokens, 0)

@@ -53,6 +53,22 @@ NO_USAGE: Final = Usage()
 """Nothing was used, or nobody said what."""
 
 
+class SummaryRecord(msgspec.Struct, frozen=True):
+    """What a summary message says of itself.
+
+    `messages` is how many messages it stands for, and `turns` the first and the last of the turns among them, counted
+    from 1; both count what earlier summaries stood for. `turns` is None where it covers no turn. `version` counts the
+    summaries that it continues, itself included. `created` is when the first of them was made, `updated` when this one
+    was, as the caller's clock said (`PlanState.now`).
+    """
+
+    messages: int
+    turns: tuple[int, int] | None = None
+    version: int = 1
+    created: str | None = None
+    updated: str | None = None
+
+
 DigestKind = Literal["read", "shell", "search", "write", "other"]
 
 
@@ -86,6 +102,8 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     Where all of it is too much for one call it comes in pieces: `piece` is the number of this one, from 1, and how many
     there are; `partials` are the summaries of consecutive pieces, to be made into one. `refused` says why the last
     reply to this request was not used.
+
+    `record` is what the summary message will say of itself.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -102,6 +120,7 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     piece: tuple[int, int] | None = None
     partials: tuple[str, ...] = ()
     refused: ReplyFault | None = None
+    record: SummaryRecord | None = None
 
 
 StopReason = Literal["end", "length", "refusal", "tool_call", "other"]

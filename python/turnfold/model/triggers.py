@@ -1,8 +1,13 @@
 """When a policy compacts, as data."""
 
+from typing import Literal
+
 import msgspec
 
 from turnfold.errors import ArgumentError
+
+TurnUnit = Literal["user", "step"]
+"""What a turn is: what follows a message of the user up to the next, or one step of the model with its results."""
 
 
 class ModelWindow(msgspec.Struct, frozen=True):
@@ -66,7 +71,7 @@ class TurnsSinceSummary(msgspec.Struct, frozen=True, tag="turns_since_summary"):
     """
 
     count: int
-    unit: str = "user"
+    unit: TurnUnit = "user"
 
     def __post_init__(self) -> None:
         at_least("count", self.count, 1)

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
+import msgspec
+
 from turnfold import checks, meter
 from turnfold.errors import ArgumentError
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, KeepRange, Skip, StripBlocks, SummaryHole
 from turnfold.model.prefix import PrefixReport
+from turnfold.model.report import CompactionRecord
 from turnfold.model.result import Attempt, IdentifierReport, TaskKept, Timings
 from turnfold.model.summary import Usage
 from turnfold.model.thinking import ThinkingReport
@@ -66,6 +69,48 @@ class CompactionResult(Applied):
     usage: Usage
     attempts: tuple[Attempt, ...]
     timings: Timings
+
+    @property
+    def record(self) -> CompactionRecord:
+        """The result as one flat record."""
+        hole = next((tile for tile in self.plan.tiles if isinstance(tile, SummaryHole)), None)
+        keep = None if hole is None or hole.keep is None else msgspec.to_builtins(hole.keep)
+        unit = None if keep is None else keep.pop("type")
+        going = sum(map(len, _gone(self.plan)))
+        return CompactionRecord(
+            strategy=self.plan.policy,
+            method=self.method,
+            fallback=bool(self.attempts) and self.attempts[0].method != self.method,
+            tokens_before=self.before.n,
+            tokens_after=self.after.n,
+            original_messages=self.plan.messages,
+            new_messages=len(self.transcript),
+            old_messages=going,
+            recent_messages=self.plan.messages - (0 if hole is None else hole.stop),
+            keep=None if keep is None else next(iter(keep.values())),
+            keep_unit=unit,
+            desired_split=None if hole is None else hole.desired_stop,
+            safe_split=None if hole is None else hole.stop,
+            role=self.summary_role,
+            desired_role=None if hole is None else hole.desired_role,
+            summary=self.summary,
+            summary_length=len(self.summary or ""),
+            covers=None if hole is None else hole.record,
+            kept_ids=self.identifiers.kept,
+            lost_ids=self.identifiers.lost,
+            new_ids=self.identifiers.new,
+            usage=self.usage,
+        )
+
+
+def _gone(plan: CompactionPlan) -> tuple[range, ...]:
+    """Return the messages that are not in the result."""
+    going = (
+        (range(tile.start, tile.stop),) if isinstance(tile, DropRange) else tile.gone
+        for tile in plan.tiles
+        if isinstance(tile, DropRange | SummaryHole)
+    )
+    return tuple(part for parts in going for part in parts)
 
 
 def apply(transcript: Transcript, plan: CompactionPlan, summaries: Sequence[str] = ()) -> Applied | Skip:

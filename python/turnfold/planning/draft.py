@@ -13,7 +13,9 @@ from turnfold.model.plan import (
     SummaryRole,
     Tile,
 )
+from turnfold.model.policy import Summarize
 from turnfold.model.scan import ScanOptions
+from turnfold.model.summary import SummaryRecord
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.rewritten import Edited, edited_message
@@ -23,7 +25,7 @@ from turnfold.transcript import Transcript
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """A selection with what its summary message may count.
+    """A selection, the step that made it, and what its summary message may count.
 
     `least_tokens` is what a bare marker needs, `most_tokens` what the policy allows. The first user message is quoted
     with up to `task_tokens` of its own text, for which `task_cost` of `most_tokens` is meant.
@@ -31,15 +33,12 @@ class Hole:
 
     selection: Selection
     role: SummaryRole
-    schema: str
+    step: Summarize
+    record: SummaryRecord
     task_tokens: int
     task_cost: int
     least_tokens: int
     most_tokens: int
-    temperature: float
-    timeout_seconds: float | None
-    reasoning_tokens: int | None
-    result_tokens: int | None
 
     def task_within(self, summary_tokens: int) -> int:
         """How much of the task to quote: all, or its share where the target leaves less than the policy allows."""
@@ -63,7 +62,7 @@ class Draft:
 
     With `target_is_limit` steps run until the target is met; without, it only says what "smaller" means, and every step
     is taken in full. What the provider has folded goes in any case. `limit_tokens` is what a share of the limit is a
-    share of, `head_tokens` what the head counts that a step has kept.
+    share of, `head_tokens` what the head counts that a step has kept, `time` what the caller's clock says.
     """
 
     ground: Ground
@@ -74,6 +73,7 @@ class Draft:
     dropped: Selection | None = None
     limit_tokens: int | None = None
     head_tokens: int = 0
+    time: str | None = None
     edited: dict[int, Edited] = field(default_factory=dict)
     stripped: dict[int, Stripped] = field(default_factory=dict)
     reasons: list[NotSelected] = field(default_factory=list)
@@ -193,12 +193,16 @@ class Draft:
             role=hole.role,
             max_tokens=summary_tokens,
             task_max_tokens=hole.task_within(summary_tokens),
-            schema=hole.schema,
+            schema=hole.step.schema,
             kept=tuple(self._stripped(hole.selection)),
-            temperature=hole.temperature,
-            timeout_seconds=hole.timeout_seconds,
-            reasoning_tokens=hole.reasoning_tokens,
-            result_tokens=hole.result_tokens,
+            temperature=hole.step.temperature,
+            timeout_seconds=hole.step.timeout_seconds,
+            reasoning_tokens=hole.step.reasoning_tokens,
+            result_tokens=hole.step.result_tokens,
+            keep=hole.step.keep,
+            desired_stop=hole.selection.wanted,
+            desired_role=hole.step.role,
+            record=hole.record,
         )
 
     def _dropped(self, selection: Selection) -> Iterator[Tile]:

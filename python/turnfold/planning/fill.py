@@ -7,11 +7,12 @@ from turnfold.errors import ArgumentError, PlanMismatchError
 from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole
 from turnfold.model.quoting import neutralise
 from turnfold.model.result import TaskKept
+from turnfold.model.summary import SummaryRecord
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
 from turnfold.planning.selection import Selection
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, wrap
+from turnfold.planning.wrapper import MARKER_BODY, wrapped
 from turnfold.transcript import Transcript
 
 
@@ -19,12 +20,13 @@ from turnfold.transcript import Transcript
 class Opening:
     """One hole.
 
-    `quotes` is what it quotes of the user, `identifiers` those of all messages that go, `room_tokens` what the
-    summary's own text may count.
+    `record` is what the summary says of itself, `quotes` what it quotes of the user, `identifiers` those of all
+    messages that go, `room_tokens` what the summary's own text may count.
     """
 
     hole: SummaryHole
     selection: Selection
+    record: SummaryRecord
     encoding: str
     quotes: Quotes
     task_kept: TaskKept
@@ -39,7 +41,7 @@ class Opening:
         if not body:
             raise ArgumentError("A summary must not be blank")
         while True:
-            text = wrap(WrappedSummary(self.selection.covered, self.quotes.task, body, self.quotes.latest))
+            text = wrapped(self.record, self.quotes.task, body, self.quotes.latest)
             over = self._measure.new_text(self.hole.role, text) - self.hole.max_tokens
             if over <= 0 or not body:
                 return text
@@ -69,10 +71,11 @@ def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
     previous = ground.summaries.get(hole.start)
     kept = tuple(KeepRange(tile.start, tile.stop) for tile in hole.kept)
     selection = Selection(hole.start, hole.stop, previous, kept)
+    record = hole.record or SummaryRecord(selection.covered)
     quotes = quotes_of(ground, selection)
     # Their own delimiters count too, and something must be left to say.
     empty = Quotes(*(None if text is None else "" for text in (quotes.task, quotes.latest)))
-    room = _room(measure, hole, selection, empty) - measure.text(MARKER_BODY)
+    room = _room(measure, hole, record, empty) - measure.text(MARKER_BODY)
     fitted = fit(quotes, hole.task_max_tokens, room, measure.encoding)
     task_kept: TaskKept = "absent"
     if quotes.task is not None:
@@ -80,6 +83,7 @@ def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
     return Opening(
         hole=hole,
         selection=selection,
+        record=record,
         encoding=measure.encoding,
         quotes=fitted,
         task_kept=task_kept,
@@ -88,23 +92,23 @@ def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
                 name for going in hole.gone for name in ground.transcript.identifiers(going.start, going.stop)
             )
         ),
-        room_tokens=_room(measure, hole, selection, fitted),
+        room_tokens=_room(measure, hole, record, fitted),
         source_tokens=sum(measure.messages(going.start, going.stop) for going in hole.gone),
         _measure=measure,
     )
 
 
-def _room(measure: Measure, hole: SummaryHole, selection: Selection, quotes: Quotes) -> int:
+def _room(measure: Measure, hole: SummaryHole, record: SummaryRecord, quotes: Quotes) -> int:
     """How many tokens of text fit beside what the wrapper says.
 
     Where counts are estimates, a message's bound is a multiple of its text's own count; a sample text gives the factor.
     """
-    empty = measure.new_text(hole.role, wrap(WrappedSummary(selection.covered, quotes.task, "", quotes.latest)))
+    empty = measure.new_text(hole.role, wrapped(record, quotes.task, "", quotes.latest))
     left = hole.max_tokens - empty
     if left <= 0:
         return 0
     sample_tokens = measure.text(_SAMPLE)
-    full = wrap(WrappedSummary(selection.covered, quotes.task, _SAMPLE, quotes.latest))
+    full = wrapped(record, quotes.task, _SAMPLE, quotes.latest)
     return left * sample_tokens // max(measure.new_text(hole.role, full) - empty, sample_tokens)
 
 

@@ -88,6 +88,7 @@ def plan(
         aim,
         target_is_limit=limit is not None,
         limit_tokens=decision.limit_tokens if limit is None else limit,
+        time=state.time,
     )
     if draft.limit_tokens is None:
         draft.limit_tokens = window_tokens

@@ -28,6 +28,7 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         encoding=opening.encoding,
         schema=hole.schema,
         temperature=hole.temperature,
+        record=opening.record,
     )
 
 

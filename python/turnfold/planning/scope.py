@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import assert_never
 
+import msgspec
+
 from turnfold.errors import UnknownWindowError
 from turnfold.model.plan import KeepRange, Place, without
 from turnfold.model.selection import KeepShare, KeepToolGroups, PinIndex, PinPredicate, PinRole, PinText, Scope, Tail
@@ -114,7 +116,8 @@ def select_scope(
         return NotSelected("nothing_to_compact", "The policy keeps every message that is not a summary already.")
     if summary is not None:
         groups.insert(0, summary)
-    return selection_of(ground, groups, first if place == "start" else groups[0].start)
+    chosen = selection_of(ground, groups, first if place == "start" else groups[0].start)
+    return msgspec.structs.replace(chosen, wanted=tail[0])
 
 
 def selection_of(ground: Ground, groups: Sequence[range], start: int) -> Selection:

@@ -9,12 +9,16 @@ from turnfold.planning.wrapper import WrappedSummary
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Messages `[start, stop)` go, but for the ranges of `kept`. `previous` is the earlier summary, then `start`."""
+    """Messages `[start, stop)` go, but for the ranges of `kept`. `previous` is the earlier summary, then `start`.
+
+    `wanted` is the first message of the tail that is asked for, whether or not a cut there is legal.
+    """
 
     start: int
     stop: int
     previous: WrappedSummary | None
     kept: tuple[KeepRange, ...] = ()
+    wanted: int | None = None
 
     @property
     def gone(self) -> tuple[range, ...]:
@@ -45,7 +49,7 @@ def select(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSelected
     if ground.alternates:
         stop = _before_the_model(ground, stop)
     if stop > ground.own:
-        return _selection(ground, stop, with_previous=True)
+        return _selection(ground, stop, wanted, with_previous=True)
     if wanted <= ground.own:
         return NotSelected("nothing_to_compact", "The policy keeps every message that is not a summary already.")
     return _not_legal(ground, wanted)
@@ -83,10 +87,10 @@ def select_turns(ground: Ground, keep: Keep, encoding: str) -> Selection | NotSe
     if wanted <= ground.own:
         return NotSelected("nothing_to_compact", "The policy keeps every message that is not a summary already.")
     stop = next((i for i in reversed(ground.spoken) if ground.own < i <= latest and i in ground.points), None)
-    return _not_legal(ground, wanted) if stop is None else _selection(ground, stop, with_previous=False)
+    return _not_legal(ground, wanted) if stop is None else _selection(ground, stop, wanted, with_previous=False)
 
 
-def _selection(ground: Ground, stop: int, *, with_previous: bool) -> Selection | NotSelected:
+def _selection(ground: Ground, stop: int, wanted: int, *, with_previous: bool) -> Selection | NotSelected:
     start, previous = (ground.start, ground.previous) if with_previous else (ground.own, None)
     lasting = ground.layout.lasting
     kept = tuple(KeepRange(first, last) for first, last in lasting if ground.own <= first and last <= stop)
@@ -95,7 +99,7 @@ def _selection(ground: Ground, stop: int, *, with_previous: bool) -> Selection |
             "nothing_to_compact",
             "What could go sets state that is still in force, or points to what only the server holds.",
         )
-    return Selection(start, stop, previous, kept)
+    return Selection(start, stop, previous, kept, wanted)
 
 
 def _not_legal(ground: Ground, wanted: int) -> NotSelected:

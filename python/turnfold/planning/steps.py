@@ -9,14 +9,16 @@ from turnfold.errors import ArgumentError
 from turnfold.model.plan import Place, SummaryRole
 from turnfold.model.policy import AskProvider, DedupeResults, Drop, MaskResults, Step, Summarize, TruncateResults
 from turnfold.model.selection import Keep, Scope
+from turnfold.model.summary import SummaryRecord
 from turnfold.planning.draft import Draft, Hole
 from turnfold.planning.edits import dedupe_results, mask_results, truncate_results
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
+from turnfold.planning.record import record_of
 from turnfold.planning.scope import head_stop, resolved, select_scope
 from turnfold.planning.selection import NotSelected, Selection, select, select_turns
-from turnfold.planning.wrapper import MARKER_BODY, WrappedSummary, wrap
+from turnfold.planning.wrapper import MARKER_BODY, wrapped
 from turnfold.transcript import Transcript
 
 _SHORTEST_QUOTE_TOKENS = 48
@@ -64,8 +66,9 @@ def _summarize(draft: Draft, step: Summarize) -> None:
     longest = fit(quotes, step.task_max_tokens, 2 * step.task_max_tokens, measure.encoding)
     task_tokens = max(measure.text(longest.task or ""), measure.text(longest.latest or ""))
     shortest = fit(quotes, min(task_tokens, _SHORTEST_QUOTE_TOKENS), 2 * _SHORTEST_QUOTE_TOKENS, measure.encoding)
-    least = _message_tokens(measure, role, chosen, shortest, MARKER_BODY)
-    task_cost = _message_tokens(measure, role, chosen, longest, "") - _message_tokens(measure, role, chosen, _NONE, "")
+    record = record_of(draft.ground, chosen, step.unit, draft.time)
+    least = _message_tokens(measure, role, record, shortest, MARKER_BODY)
+    task_cost = _message_tokens(measure, role, record, longest, "") - _message_tokens(measure, role, record, _NONE, "")
     if least >= source_tokens:
         draft.note(
             "no_reduction",
@@ -78,25 +81,11 @@ def _summarize(draft: Draft, step: Summarize) -> None:
         free = draft.limit_tokens - draft.kept_tokens() + source_tokens
         allowed = min(allowed, int(step.max_share * max(free, 0))) if step.max_share < 1 else allowed
     most = max(least, min(allowed + task_cost, source_tokens - 1))
-    draft.open(
-        Hole(
-            chosen,
-            role,
-            step.schema,
-            task_tokens,
-            task_cost,
-            least,
-            most,
-            step.temperature,
-            step.timeout_seconds,
-            step.reasoning_tokens,
-            step.result_tokens,
-        )
-    )
+    draft.open(Hole(chosen, role, step, record, task_tokens, task_cost, least, most))
 
 
-def _message_tokens(measure: Measure, role: SummaryRole, chosen: Selection, quotes: Quotes, body: str) -> int:
-    return measure.new_text(role, wrap(WrappedSummary(chosen.covered, quotes.task, body, quotes.latest)))
+def _message_tokens(measure: Measure, role: SummaryRole, record: SummaryRecord, quotes: Quotes, body: str) -> int:
+    return measure.new_text(role, wrapped(record, quotes.task, body, quotes.latest))
 
 
 def _selected(draft: Draft, step: Summarize) -> tuple[Selection, SummaryRole] | NotSelected:
@@ -130,7 +119,7 @@ def _shorter(ground: Ground, scoped: Selection) -> Iterator[Selection]:
         return
     for group in reversed(ground.groups):
         if scoped.start + (scoped.previous is not None) < group.start < scoped.stop:
-            yield Selection(scoped.start, group.start, scoped.previous)
+            yield Selection(scoped.start, group.start, scoped.previous, wanted=scoped.wanted)
 
 
 def _scoped(

@@ -7,11 +7,19 @@ import msgspec
 
 from turnfold.errors import ArgumentError
 from turnfold.model.quoting import neutralise
+from turnfold.model.summary import SummaryRecord
 
 MARKER_BODY: Final = "No summary of them could be made."
 """The body of a summary where nothing better fits, or nothing answered in time."""
 
-_OPEN = re.compile(r'<turnfold-summary messages="(\d{1,9})">\n')
+_TIME = r"[0-9T:.Z+-]{1,40}"
+_OPEN = re.compile(
+    r'<turnfold-summary messages="(?P<messages>\d{1,9})"'
+    r'(?: turns="(?P<first>\d{1,9})-(?P<last>\d{1,9})")?'
+    r'(?: version="(?P<version>\d{1,9})")?'
+    rf'(?: created="(?P<created>{_TIME})")?'
+    rf'(?: updated="(?P<updated>{_TIME})")?>\n'
+)
 _QUOTE = {name: re.compile(rf'<turnfold-{name} characters="(\d{{1,9}})">\n') for name in ("task", "latest")}
 _END = "\n</turnfold-summary>"
 
@@ -21,12 +29,31 @@ class WrappedSummary(msgspec.Struct, frozen=True):
 
     `messages` is how many messages the summary replaces, those that earlier summaries replaced included. `task` is
     the quoted first user message, `latest` the last one where the model is at work on it. `body` is the summary itself.
+    The rest is as in `SummaryRecord`.
     """
 
     messages: int
     task: str | None
     body: str
     latest: str | None = None
+    turns: tuple[int, int] | None = None
+    version: int = 1
+    created: str | None = None
+    updated: str | None = None
+
+    @property
+    def record(self) -> SummaryRecord:
+        """What the summary says of itself."""
+        return SummaryRecord(self.messages, self.turns, self.version, self.created, self.updated)
+
+
+def wrapped(record: SummaryRecord, task: str | None, body: str, latest: str | None) -> str:
+    """Return the text of a summary message that says `record` of itself."""
+    return wrap(
+        WrappedSummary(
+            record.messages, task, body, latest, record.turns, record.version, record.created, record.updated
+        )
+    )
 
 
 def wrap(summary: WrappedSummary) -> str:
@@ -34,7 +61,7 @@ def wrap(summary: WrappedSummary) -> str:
     if summary.messages < 0:
         raise ArgumentError(f"messages must be at least 0, got {summary.messages}")
     return (
-        f'<turnfold-summary messages="{summary.messages}">\n'
+        f"<turnfold-summary{_attributes(summary)}>\n"
         f"This replaces the {_messages(summary.messages)} that came before. Continue from where they end.\n"
         f"{_quote('task', summary.task)}{_quote('latest', summary.latest)}\n{neutralise(summary.body).strip()}{_END}"
     )
@@ -57,7 +84,27 @@ def recognise(text: str) -> WrappedSummary | None:
             return None
         quotes[name] = rest[marked.end() : stop]
         rest = rest[stop + len(_quote_end(name)) :]
-    return WrappedSummary(int(opened[1]), quotes.get("task"), rest.strip(), quotes.get("latest"))
+    return WrappedSummary(
+        int(opened["messages"]),
+        quotes.get("task"),
+        rest.strip(),
+        quotes.get("latest"),
+        None if opened["first"] is None else (int(opened["first"]), int(opened["last"])),
+        int(opened["version"] or 1),
+        opened["created"],
+        opened["updated"],
+    )
+
+
+def _attributes(summary: WrappedSummary) -> str:
+    said: dict[str, object | None] = {
+        "messages": summary.messages,
+        "turns": None if summary.turns is None else f"{summary.turns[0]}-{summary.turns[1]}",
+        "version": summary.version if summary.version > 1 else None,
+        "created": summary.created,
+        "updated": summary.updated,
+    }
+    return "".join(f' {name}="{value}"' for name, value in said.items() if value is not None)
 
 
 def _quote(name: str, text: str | None) -> str:

@@ -6,7 +6,7 @@ SCHEMA = SummarySchema(
     name="conversation_summary",
     heading="## Conversation Summary",
     sections=(
-        Section("Decisions", "findings", "what was decided, and why", ("commands", "tools")),
+        Section("Decisions", "findings", "what was decided, and why", ("commands", "versions", "tools")),
         Section("Entities", "identifiers", "people, files, ids and names, letter for letter", ("files",)),
         Section("Facts", "users", "what was said or found that must not be asked again", ("earlier", "errors")),
         Section("Open Items", "state", "questions and tasks that are not settled"),

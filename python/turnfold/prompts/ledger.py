@@ -9,7 +9,7 @@ SCHEMA = SummarySchema(
         Section("Ledger", "identifiers", "paths, ids, names, versions and numbers, letter for letter"),
         Section("Failures", "errors", "what failed and how often, with the words of the error"),
         Section("Decisions", "findings", "what was decided and still holds, and why", ("earlier",)),
-        Section("Work", "files", "what was read and changed", ("commands", "tools")),
+        Section("Work", "files", "what was read and changed", ("commands", "versions", "tools")),
         Section("Current state", "state", "where the work stands and what comes next"),
     ),
     guidance=(

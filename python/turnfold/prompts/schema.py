@@ -4,7 +4,9 @@ from typing import Literal
 
 import msgspec
 
-Topic = Literal["users", "findings", "files", "commands", "errors", "tools", "earlier", "state", "identifiers"]
+Topic = Literal[
+    "users", "findings", "files", "commands", "errors", "versions", "tools", "earlier", "state", "identifiers"
+]
 """What a section is about, whatever a schema calls it."""
 
 Style = Literal["sections", "digest", "marker"]

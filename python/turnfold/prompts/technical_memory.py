@@ -5,7 +5,7 @@ from turnfold.prompts.schema import Section, SummarySchema
 SCHEMA = SummarySchema(
     name="technical_memory",
     sections=(
-        Section("Milestones", "commands", "what was reached, in order", ("tools",)),
+        Section("Milestones", "commands", "what was reached, in order", ("versions", "tools")),
         Section("Key Decisions", "users", "what was decided, each with its reason"),
         Section("Findings", "findings", "what was learned of the code, the data or the system", ("files", "earlier")),
         Section("Attempted and Abandoned", "errors", "what was tried and given up, and why it did not work"),

@@ -6,7 +6,12 @@ SCHEMA = SummarySchema(
     name="tool_operations",
     sections=(
         Section("Strategy", "users", "how I went about the user's goal"),
-        Section("Operations", "commands", "one line a call: the tool, its exact input, what came of it", ("tools",)),
+        Section(
+            "Operations",
+            "commands",
+            "one line a call: the tool, its exact input, what came of it",
+            ("versions", "tools"),
+        ),
         Section("Discoveries", "findings", "what the results showed", ("earlier",)),
         Section("Dead Ends", "errors", "what led nowhere, so that I do not try it again"),
         Section("What Worked", "files", "what I changed or read that the work rests on"),

@@ -13,11 +13,12 @@ SCHEMA = SummarySchema(
         Section("TESTS", "commands", "for code: which tests fail, with their messages, and which pass"),
         Section("CHANGES", "tools", "for code: edits made, one line each"),
         Section("DEPS", "identifiers", "for code: packages, versions, and names that must survive letter for letter"),
+        Section("VERSION_CONTROL_STATUS", "versions", "for code: branch, commits, and whether they are pushed"),
     ),
     words=180,
+    version=2,
     guidance=(
         "Keep what the previous summary says and still holds; take out what is done with.",
-        "Name the branch, its commits and whether they are pushed under VERSION_CONTROL_STATUS, where there is any.",
         "Leave out keys that have nothing to say.",
     ),
 )

@@ -1,5 +1,6 @@
 """Who writes a summary: one file a way, one protocol."""
 
+from turnfold.model.price import Price
 from turnfold.summarizers.anthropic import Anthropic
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.function import Function
@@ -11,7 +12,7 @@ from turnfold.summarizers.openai_compatible import OpenAICompatible
 from turnfold.summarizers.protocol import Summarizer, window_of
 from turnfold.summarizers.rate_limit import RateLimit
 from turnfold.summarizers.rules import Rules
-from turnfold.summarizers.spending import Price, SpendCap
+from turnfold.summarizers.spending import SpendCap
 
 __all__ = [
     "Anthropic",

@@ -4,6 +4,7 @@ User messages are kept verbatim, tool calls as one-line facts, identifiers in a 
 least valuable lines go first: older before newer, tool chatter before what the user said.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
@@ -25,6 +26,7 @@ _WORTH: dict[Topic, float] = {
     "errors": 4,
     "earlier": 3,
     "commands": 2,
+    "versions": 2,
     "findings": 2,
     "tools": 1,
 }
@@ -37,6 +39,7 @@ _DIGEST_TOPICS: dict[DigestKind, Topic] = {
     "search": "commands",
     "other": "tools",
 }
+_VERSION_CONTROL = re.compile(r"(?:cd [^;&|]+(?:;|&&) *)?(?:git|gh|hg|jj|svn) ")
 _LEDGER_PART = 3  # at least one token of so many is for the ledger, where all of it needs that
 _SHORTEST_QUOTE_TOKENS = 24
 _FINDING_CHARACTERS = 240
@@ -138,7 +141,10 @@ def _first_words(text: str) -> str:
 
 
 def _topic_of(digest: ToolDigest) -> Topic:
-    return "errors" if digest.is_error else _DIGEST_TOPICS[digest.kind]
+    if digest.is_error:
+        return "errors"
+    versions = digest.kind == "shell" and _VERSION_CONTROL.match(digest.target or "") is not None
+    return "versions" if versions else _DIGEST_TOPICS[digest.kind]
 
 
 def _latest_of_each(digests: Iterable[ToolDigest]) -> Iterable[ToolDigest]:
