@@ -3,10 +3,12 @@
     python benches/usage.py FOLDER [--off]
 
 Prints, for each provider and family of models, the requests, the median and 95th percentile of the error, the share
-that is exact and the share whose report lies in the interval, as Markdown; and the median error calibrated: by a factor
-learnt on every second request of the family, judged on the others. `--off` lists each request that is off by more than
-5 %, with the first of these that it holds: tools that the provider runs, content that only the server holds, media,
-reasoning, a schema, tools of the caller; "under 40 tokens" and "text" for the rest.
+that is exact and the share whose report lies in the interval, as Markdown. Then those requests alone whose body holds
+all that is counted, so without what hosted tools fetched meanwhile, what only the server holds, and links: how many,
+their median error, and that error calibrated, by a factor learnt on every second of them and judged on the others.
+`--off` lists each request that is off by more than 5 %, with the first of these that it holds: tools that the provider
+runs, content that only the server holds, links to media, media, reasoning, a schema, tools of the caller; "under 40
+tokens" and "text" for the rest.
 FOLDER is laid out as corpus_sources.py says.
 """
 
@@ -25,6 +27,9 @@ from usage_sources import exchanges
 import turnfold
 
 WINDOW = 5.0
+
+ELSEWHERE = ("hosted tool", "held by the server", "linked")
+"""Reasons why a body does not hold all that its usage counts."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,7 @@ HOSTED = (
 MEDIA = (
     "image_url|input_audio|image|inlineData|inline_data|fileData|file_data|document|file|input_image|input_file|video"
 )
+LINKED = r'"(fileUri|file_uri|file_url|file_id|s3Location)"|"(url|image_url)": ?"https?:'
 HELD = "previous_response_id|conversation|cachedContent|cached_content"
 REASONING = "encrypted_content|redacted_thinking|reasoningContent|thoughtSignature|thinking|reasoning"
 SCHEMA = "json_schema|responseSchema|response_schema|output_format|responseJsonSchema"
@@ -76,6 +82,7 @@ TOOLS = "tools|toolConfig|tool_calls|functionCall"
 WHY = (
     ("hosted tool", rf'"({HOSTED})[^"]*"'),
     ("held by the server", rf'"({HELD})": ?["{{]'),
+    ("linked", LINKED),
     ("media", rf'"({MEDIA})"'),
     ("reasoning", rf'"({REASONING})": ?["{{\[]'),
     ("schema", rf'"({SCHEMA})"'),
@@ -126,9 +133,10 @@ def main() -> int:
     families: dict[str, list[Pair]] = defaultdict(list)
     for pair in pairs(args.folder):
         families[pair.family].append(pair)
-    columns = ("format: family", "requests", "median error", "p95", "exact", "inside", "off by > 5 %", "calibrated")
+    columns = ("format: family", "requests", "median error", "p95", "exact", "inside", "off by > 5 %")
+    columns = (*columns, "all in the body", "median error", "calibrated")
     print(f"| {' | '.join(columns)} |")
-    print("|---|---:|---:|---:|---:|---:|---|---:|")
+    print("|---|---:|---:|---:|---:|---:|---|---:|---:|---:|")
     for family, found in sorted(families.items()):
         errors = [abs(pair.error()) for pair in found]
         off: dict[str, int] = defaultdict(int)
@@ -138,11 +146,13 @@ def main() -> int:
         inside = sum(pair.count.lo <= pair.reported <= pair.count.hi for pair in found)
         exact = sum(pair.count.n == pair.reported for pair in found)
         reasons = ", ".join(f"{why} {n}" for why, n in sorted(off.items(), key=lambda item: -item[1]))
-        judged = [abs(error) for error in calibrated(found)]
+        own = [pair for pair in found if pair.why not in ELSEWHERE]
+        judged = [abs(error) for error in calibrated(own)]
+        alone = f"{statistics.median(abs(pair.error()) for pair in own):.1f} %" if own else "-"
         print(
             f"| {family} | {len(found)} | {statistics.median(errors):.1f} % | {percentile(errors, 0.95):.0f} % "
             f"| {100 * exact / len(found):.0f} % | {100 * inside / len(found):.0f} % "
-            f"| {reasons or '-'} "
+            f"| {reasons or '-'} | {len(own)} | {alone} "
             f"| {f'{statistics.median(judged):.1f} %' if len(judged) > 4 else '-'} |"
         )
     if args.off:

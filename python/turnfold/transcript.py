@@ -278,11 +278,12 @@ class Transcript:
         whole = start is None and stop is None
         first, last, _ = slice(start, stop).indices(len(self))
         span = None if whole else (first, max(first, last))
+        by = self._encoding(encoding, model)
         if mode == "estimate":
-            return TokenCount(*self.kernel.estimated_tokens(*self._encoding(encoding, model), span), source="estimate")
+            return TokenCount(*self.kernel.estimated_tokens(*by, model, span), source="estimate")
         if mode != "exact":
             raise ArgumentError(f'mode is "exact" or "estimate", not {mode!r}')
-        return TokenCount(*self.kernel.tokens(*self._encoding(encoding, model), span))
+        return TokenCount(*self.kernel.tokens(*by, model, span))
 
     def block_tokens(self, message_index: int, *, encoding: str | None = None, model: str | None = None) -> list[int]:
         """Count the text of each block of one message."""

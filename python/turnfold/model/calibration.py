@@ -11,6 +11,13 @@ from turnfold.model.counts import TokenCount
 _REMEMBERED: Final = 200
 """Requests whose worth a calibration keeps: older ones fade."""
 
+_ROOM: Final = 0.25
+"""By what share a report may lie off the factor, or by three deviations: a usage that holds what hosted tools fetched,
+or a document that only the server read, says nothing of the rest."""
+
+_MOST_ROOM: Final = 1.0
+"""The most by which one report moves the factor: to the double, or to the half."""
+
 _SURE_WITHIN: Final = 3.0
 """Standard deviations of the interval around a calibrated count."""
 
@@ -19,17 +26,19 @@ class Calibration(msgspec.Struct, frozen=True):
     """A factor between counts and the usage that a provider reported for them. Plain data: keep one a model.
 
     Start with `Calibration()` and replace it after each reply: `calibration = calibration.observe(count, usage)`. It
-    holds four numbers, and nothing is remembered anywhere else. The factor is the ratio of all reported tokens to all
-    counted ones, the last 200 requests weighing most, so it comes to the true ratio as requests come in: for ratios
-    that vary by a share `s` around it, within `3 * s / sqrt(n)` after n requests of equal size.
+    holds four numbers, and nothing is remembered anywhere else. The factor is the mean ratio of reported tokens to
+    counted ones, the last 200 requests weighing most and each by the square root of its size, so it comes to the true
+    ratio as requests come in: for ratios that vary by a share `s` around it, within `3 * s / sqrt(n)` after n requests
+    of equal size. A report that is far off (hosted tools, content that only the server holds) counts as one that is
+    off by three deviations.
     """
 
     weight: float = 0.0
     """Requests seen, older ones for less."""
     counted: float = 0.0
-    """Tokens counted for them."""
+    """The weights of these requests: square roots of the tokens counted."""
     reported: float = 0.0
-    """Tokens reported for them."""
+    """These weights, each times the ratio of reported to counted."""
     squares: float = 0.0
     """Squared shares by which reports lay off the factor before them."""
 
@@ -44,12 +53,14 @@ class Calibration(msgspec.Struct, frozen=True):
         if count.n == 0 or usage == 0:
             return self
         fade = 1 - 1 / _REMEMBERED
-        off = usage / count.n / self.factor - 1 if self.weight else 0.0
+        room = min(max(_ROOM, _SURE_WITHIN * self.deviation), _MOST_ROOM)
+        off = min(max(usage / count.n / self.factor, 1 / (1 + room)), 1 + room)
+        counted = math.sqrt(count.n)
         return Calibration(
             weight=self.weight * fade + 1,
-            counted=self.counted * fade + count.n,
-            reported=self.reported * fade + usage,
-            squares=self.squares * fade + off * off,
+            counted=self.counted * fade + counted,
+            reported=self.reported * fade + counted * self.factor * off,
+            squares=self.squares * fade + ((off - 1) ** 2 if self.weight else 0.0),
         )
 
     @property

@@ -174,13 +174,14 @@ impl Transcript {
         py: Python<'_>,
         #[pyo3(from_py_with = input::name)] encoding: String,
         label: &str,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
     ) -> PyResult<(u64, u64, u64, &'static str)> {
         detached(py, || {
             let (encoding, label) = (input::encoding(&encoding)?, text::label(label)?);
             let range = span.map(|(start, stop)| start..stop);
             range.as_ref().map_or(Ok(()), |r| self.check(r))?;
-            let count = self.0.tokens_for(encoding, label, range);
+            let count = self.0.tokens_for(encoding, label, model.as_deref(), range);
             let source = match count.source {
                 CountSource::Exact => "exact",
                 CountSource::Estimate => "estimate",
@@ -194,13 +195,14 @@ impl Transcript {
         py: Python<'_>,
         #[pyo3(from_py_with = input::name)] encoding: String,
         label: &str,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
     ) -> PyResult<(u64, u64, u64)> {
         detached(py, || {
             let (encoding, label) = (input::encoding(&encoding)?, text::label(label)?);
             let range = span.map(|(start, stop)| start..stop);
             range.as_ref().map_or(Ok(()), |r| self.check(r))?;
-            let count = self.0.estimated_tokens(encoding, label, range);
+            let count = self.0.estimated_tokens(encoding, label, model.as_deref(), range);
             Ok((count.n, count.lo, count.hi))
         })
     }

@@ -30,7 +30,7 @@ fn run(scene: &mut Scene<'_>) {
         Some(model) => encoding_for_model(&model),
         None => (Encoding::O200kBase, ModelLabel::Assumed),
     };
-    let least = scene.transcript.tokens_for(encoding, label, None).lo;
+    let least = scene.transcript.tokens_for(encoding, label, None, None).lo;
     if least > window {
         let what = format!("the request has at least {least} tokens, and the window {window}");
         return scene.report_whole(wanted.request, &what);

@@ -1,5 +1,6 @@
 //! Counting: each text once per encoding, then prefix sums.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -17,6 +18,10 @@ impl Transcript {
     /// provider adds. Texts are counted once per encoding and segment and remembered; after that a range costs
     /// O(segments), with no look at the messages.
     pub fn tokens(&self, encoding: Encoding, range: Option<Range<usize>>) -> TokenCount {
+        self.tokens_by(encoding, &self.model().unwrap_or_default(), range)
+    }
+
+    fn tokens_by(&self, encoding: Encoding, model: &str, range: Option<Range<usize>>) -> TokenCount {
         let whole = range.is_none();
         let Range { start, end } = range.unwrap_or(0..self.len());
         let end = end.min(self.len());
@@ -29,17 +34,26 @@ impl Transcript {
                 sum = sum + segment.counts(self.format, encoding).range(from - first..to - first);
             }
         }
+        let sum = self.format.envelope().read_as(sum, model);
         if whole {
-            self.format.envelope().request(self, encoding, sum)
+            self.format.envelope().request(self, encoding, model, sum)
         } else {
             sum
         }
     }
 
     /// [`Transcript::tokens`], read as what a model of this label counts: an interval where the vocabulary is not known
-    /// to be the model's, unless the format's own intervals allow for that.
-    pub fn tokens_for(&self, encoding: Encoding, label: ModelLabel, range: Option<Range<usize>>) -> TokenCount {
-        let count = self.tokens(encoding, range);
+    /// to be the model's, unless the format's own intervals allow for that. `model` stands for the one that the body
+    /// names.
+    pub fn tokens_for(
+        &self,
+        encoding: Encoding,
+        label: ModelLabel,
+        model: Option<&str>,
+        range: Option<Range<usize>>,
+    ) -> TokenCount {
+        let named = model.map_or_else(|| self.model().unwrap_or_default(), Cow::Borrowed);
+        let count = self.tokens_by(encoding, &named, range);
         if self.format.envelope().spans_vocabularies() {
             count
         } else {
@@ -50,11 +64,15 @@ impl Transcript {
     /// Tokens of one section of the request, without what the provider adds to the request as a whole: the parts that
     /// [`Transcript::tokens`] sums. Remembered like those.
     pub fn section_tokens(&self, encoding: Encoding, section: Section) -> TokenCount {
-        let make = || self.format.envelope().section(self, section, encoding);
-        match self.head.counts.section_slot(section, encoding) {
-            Some(slot) => *slot.get_or_init(make),
-            None => self.tokens(encoding, Some(0..self.len())),
+        self.section_tokens_for(encoding, &self.model().unwrap_or_default(), section)
+    }
+
+    pub(crate) fn section_tokens_for(&self, encoding: Encoding, model: &str, section: Section) -> TokenCount {
+        let make = || self.format.envelope().section(self, section, encoding, model);
+        if section == Section::Messages {
+            return self.tokens_by(encoding, model, Some(0..self.len()));
         }
+        self.head.counts.section(section, encoding, model, make)
     }
 
     /// Text tokens of each block of a message, in order; encoded data by the middle of its allowance; nothing the

@@ -1,5 +1,6 @@
 //! Estimates of a transcript: every text by one pass over its bytes instead of the vocabulary.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use turnfold_tokens::{Encoding, estimate, estimated_interval};
@@ -14,7 +15,14 @@ impl Transcript {
     /// message is looked up. Tools and instructions beside the messages are counted, once.
     ///
     /// The interval is the envelope's, widened by what 98 of 100 texts of that length keep to.
-    pub fn estimated_tokens(&self, encoding: Encoding, label: ModelLabel, range: Option<Range<usize>>) -> TokenCount {
+    pub fn estimated_tokens(
+        &self,
+        encoding: Encoding,
+        label: ModelLabel,
+        model: Option<&str>,
+        range: Option<Range<usize>>,
+    ) -> TokenCount {
+        let model = &*model.map_or_else(|| self.model().unwrap_or_default(), Cow::Borrowed);
         let envelope = self.format.envelope();
         let whole = range.is_none();
         let Range { start, end } = range.unwrap_or(0..self.len());
@@ -30,8 +38,9 @@ impl Transcript {
                 bytes += length;
             }
         }
+        sum = envelope.read_as(sum, model);
         if whole {
-            sum = envelope.request(self, encoding, sum);
+            sum = envelope.request(self, encoding, model, sum);
         }
         let interval = estimated_interval(texts, bytes);
         let (lo, hi) = (interval.tokens - interval.lo, interval.hi - interval.tokens);
@@ -101,8 +110,8 @@ mod tests {
         for transcript in [chat, claude] {
             for encoding in Encoding::ALL {
                 for range in [None, Some(0..1), Some(0..transcript.len())] {
-                    let exact = transcript.tokens_for(encoding, ModelLabel::Exact, range.clone());
-                    let found = transcript.estimated_tokens(encoding, ModelLabel::Exact, range);
+                    let exact = transcript.tokens_for(encoding, ModelLabel::Exact, None, range.clone());
+                    let found = transcript.estimated_tokens(encoding, ModelLabel::Exact, None, range);
                     assert_eq!(found.source, CountSource::Estimate);
                     assert!(found.n.abs_diff(exact.n) * 10 <= exact.n.max(20), "{found:?} {exact:?}");
                     assert!(found.lo <= exact.n && exact.n <= found.hi, "{found:?} {exact:?}");
@@ -115,7 +124,7 @@ mod tests {
     fn nothing_costs_nothing() {
         let chat = read(r#"[{"role":"user","content":"Hi"}]"#);
         assert_eq!(
-            chat.estimated_tokens(Encoding::O200kBase, ModelLabel::Exact, Some(1..1))
+            chat.estimated_tokens(Encoding::O200kBase, ModelLabel::Exact, None, Some(1..1))
                 .n,
             0
         );

@@ -235,29 +235,55 @@ impl CountMemo {
     }
 }
 
-/// Counts made so far of what stands outside the messages, by encoding.
+/// Counts made so far of what stands outside the messages, by encoding, for the model that was asked about first.
 #[derive(Debug, Default)]
 pub struct HeadMemo {
-    slots: Slots<TokenCount>,
-    tools: Slots<TokenCount>,
-    system: Slots<TokenCount>,
+    outside: Slots<OfModel>,
+    tools: Slots<OfModel>,
+    system: Slots<OfModel>,
 }
+
+/// A count and the model that it is for.
+type OfModel = (Box<str>, TokenCount);
 
 impl HeadMemo {
     /// What stands outside the messages in all, made on first use.
-    pub(crate) fn outside(&self, encoding: Encoding, make: impl FnOnce() -> TokenCount) -> TokenCount {
-        match self.slots.get(slot_of(encoding)) {
-            Some(slot) => *slot.get_or_init(make),
-            None => make(),
-        }
+    pub(crate) fn outside(&self, encoding: Encoding, model: &str, make: impl FnOnce() -> TokenCount) -> TokenCount {
+        remembered(&self.outside, encoding, model, make)
     }
 
-    /// The slot of a section outside the messages.
-    pub(crate) fn section_slot(&self, section: Section, encoding: Encoding) -> Option<&OnceLock<TokenCount>> {
+    /// A section outside the messages, made on first use.
+    pub(crate) fn section(
+        &self,
+        section: Section,
+        encoding: Encoding,
+        model: &str,
+        make: impl FnOnce() -> TokenCount,
+    ) -> TokenCount {
         match section {
-            Section::Tools => self.tools.get(slot_of(encoding)),
-            Section::System => self.system.get(slot_of(encoding)),
-            Section::Messages => None,
+            Section::Tools => remembered(&self.tools, encoding, model, make),
+            Section::System => remembered(&self.system, encoding, model, make),
+            Section::Messages => make(),
+        }
+    }
+}
+
+fn remembered(
+    slots: &Slots<OfModel>,
+    encoding: Encoding,
+    model: &str,
+    make: impl FnOnce() -> TokenCount,
+) -> TokenCount {
+    let Some(slot) = slots.get(slot_of(encoding)) else {
+        return make();
+    };
+    match slot.get() {
+        Some((known, count)) if **known == *model => *count,
+        Some(_) => make(),
+        None => {
+            let count = make();
+            let _ = slot.set((model.into(), count));
+            count
         }
     }
 }

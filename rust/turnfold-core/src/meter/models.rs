@@ -193,6 +193,18 @@ pub(crate) fn is_openai_reasoning(model: &str) -> bool {
     })
 }
 
+/// The version in the name of a vendor's model, `(4, 7)` of `us.anthropic.claude-opus-4-7-v1:0` with the vendor's
+/// `claude`; `None` where the name has no such word or no number behind it. A date is no version.
+pub(crate) fn version_of(model: &str, vendor: &str) -> Option<(u32, u32)> {
+    let lower = model.to_ascii_lowercase();
+    let behind = lower.split_once(vendor)?.1;
+    let mut numbers = behind
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| (1..3).contains(&digits.len()))
+        .filter_map(|digits| digits.parse().ok());
+    Some((numbers.next()?, numbers.next().unwrap_or(0)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,6 +273,22 @@ mod tests {
         assert_eq!(encoding_for_model("any/house-model-long@1"), (O200kHarmony, Assumed));
         assert!(add_model("test/house-model", O200kBase, Estimate));
         assert_eq!(encoding_for_model("test/house-model"), (O200kBase, Estimate));
+    }
+
+    #[test]
+    fn versions_stand_behind_the_vendors_name() {
+        for (model, vendor, version) in [
+            ("us.anthropic.claude-opus-4-7-v1:0", "claude", Some((4, 7))),
+            ("claude-sonnet-4-20250514", "claude", Some((4, 0))),
+            ("claude-3-5-sonnet@20240620", "claude", Some((3, 5))),
+            ("Claude-Fable-5.1", "claude", Some((5, 1))),
+            ("models/gemini-2.5-pro-preview-05-06", "gemini", Some((2, 5))),
+            ("gemini-3-flash-preview", "gemini", Some((3, 0))),
+            ("claude", "claude", None),
+            ("gpt-4.1", "claude", None),
+        ] {
+            assert_eq!(version_of(model, vendor), version, "{model}");
+        }
     }
 
     #[test]

@@ -57,6 +57,51 @@ fn reasoning_models_start_the_reply_with_two() {
 }
 
 #[test]
+fn the_model_decides_over_what_is_remembered() {
+    let body = r#"{"model":"claude-opus-4-6","tools":[{"name":"f","input_schema":{}}],"max_tokens":9,"messages":[
+        {"role":"user","content":"Read the report and say what is late in it."}]}"#;
+    let claude = read(body);
+    let whole = |model| claude.tokens_for(O200K, ModelLabel::Estimate, model, None);
+    let message = |model| claude.tokens_for(O200K, ModelLabel::Estimate, model, Some(0..1));
+    assert_eq!(whole(None), whole(Some("claude-opus-4-6")));
+    assert!(message(None).n < message(Some("claude-opus-4-7")).n);
+    assert!(
+        whole(Some("claude-opus-4-7")).n < whole(None).n,
+        "the newer prompt of tools is shorter"
+    );
+    assert_eq!(whole(None), claude.tokens(O200K, None));
+}
+
+/// The framing of functions and of a schema, beside a system message and without one, from recorded usage.
+#[test]
+fn functions_are_counted_as_the_provider_reported() {
+    let country = r#"[{"type":"function","function":{"name":"get_user_country","description":"","parameters":
+        {"type":"object","properties":{},"additionalProperties":false}}}]"#;
+    let multiply = r#"[{"type":"function","function":{"name":"multiply","description":"Multiply two numbers.",
+        "parameters":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"required":["a","b"]}}}]"#;
+    let user = |text: &str| format!(r#"{{"role":"user","content":"{text}"}}"#);
+    let system = r#"{"role":"system","content":"You're a helpful assistant."}"#;
+    let city = user("What is the largest city in the user country?");
+    let call = r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":
+        "get_user_country","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"Mexico"}"#;
+    for (tools, messages, reported) in [
+        (country, city.clone(), 42),
+        (country, format!("{city},{call}"), 63),
+        (multiply, user("What is 1231 * 2331?"), 54),
+    ] {
+        let body = format!(r#"{{"model":"gpt-4o","tools":{tools},"messages":[{messages}]}}"#);
+        assert_eq!(read(&body).tokens(O200K, None).n, reported, "{body}");
+        let with_system = format!(r#"{{"model":"gpt-4o","tools":{tools},"messages":[{system},{messages}]}}"#);
+        let texts = text_tokens("You're a helpful assistant.");
+        assert_eq!(
+            read(&with_system).tokens(O200K, None).n,
+            reported + texts,
+            "{with_system}"
+        );
+    }
+}
+
+#[test]
 fn text_that_is_escaped_or_broken_counts_as_its_text() {
     let read = read(r#"[{"role":"user","content":"caf\u00e9 \ud83d\ude00 \ud83d <|endoftext|>"}]"#);
     let text = "caf\u{e9} \u{1F600} \u{FFFD} <|endoftext|>";
@@ -159,13 +204,13 @@ fn an_interval_for_a_foreign_vocabulary_is_widened_once() {
     let chat = read(r#"{"model":"claude-3","messages":[{"role":"system","content":"s"}]}"#);
     let foreign = read(r#"{"system":"s","messages":[{"role":"user","content":"Hi"}]}"#);
     let exact = chat.tokens(O200K, None);
-    assert_eq!(chat.tokens_for(O200K, ModelLabel::Exact, None), exact);
+    assert_eq!(chat.tokens_for(O200K, ModelLabel::Exact, None, None), exact);
     assert_eq!(
-        chat.tokens_for(O200K, ModelLabel::Estimate, None),
+        chat.tokens_for(O200K, ModelLabel::Estimate, None, None),
         exact.under(ModelLabel::Estimate)
     );
     assert_eq!(
-        foreign.tokens_for(O200K, ModelLabel::Estimate, None),
+        foreign.tokens_for(O200K, ModelLabel::Estimate, None, None),
         foreign.tokens(O200K, None)
     );
 }

@@ -8,6 +8,7 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
+use super::anthropic_messages::{AnthropicEnvelope, prompt_of};
 use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
@@ -30,10 +31,11 @@ impl Envelope for BedrockEnvelope {
             return TokenCount::ZERO;
         }
         let foreign = text.bytes().filter(|b| !b.is_ascii()).count() as u64;
+        let n = share(tokens, 104) + share(foreign, 5);
         let lo = share(tokens, 75)
             .saturating_sub(share(foreign, 20))
             .max(share(tokens, 30));
-        TokenCount::estimate(share(tokens, 115), lo, share(tokens, 180) + share(foreign, 30) + 2)
+        TokenCount::estimate(n, lo, share(tokens, 180) + share(foreign, 30) + 2)
     }
 
     fn data(&self, value: Value<'_>) -> TokenCount {
@@ -85,22 +87,26 @@ impl Envelope for BedrockEnvelope {
         TokenCount::estimate(framed.n, lo, framed.hi)
     }
 
-    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
+    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
+        AnthropicEnvelope.read_as(count, model)
+    }
+
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount {
         let head = transcript.head();
         let source = head.source.bytes();
         match (section, head.tools) {
-            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding)),
-            (Section::System, _) => system_tokens(transcript, encoding),
+            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding), model),
+            (Section::System, _) => self.read_as(system_tokens(transcript, encoding), model),
             _ => TokenCount::ZERO,
         }
     }
 
-    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount {
+    fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
         let memo = || {
             let mut parts = TokenCount::estimate(8, 0, 100)
-                + transcript.section_tokens(encoding, Section::System)
-                + transcript.section_tokens(encoding, Section::Tools);
+                + transcript.section_tokens_for(encoding, model, Section::System)
+                + transcript.section_tokens_for(encoding, model, Section::Tools);
             if let Some(schema) = head.schema {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 400);
@@ -110,13 +116,13 @@ impl Envelope for BedrockEnvelope {
             }
             parts
         };
-        messages + head.counts.outside(encoding, memo)
+        messages + head.counts.outside(encoding, model, memo)
     }
 }
 
 /// Tool definitions: a hidden prompt of the model's own and the definitions. A tool that the provider runs hides a
 /// definition of its own.
-fn tool_tokens(tools: &[u8], tokens: u64) -> TokenCount {
+fn tool_tokens(tools: &[u8], tokens: u64, model: &str) -> TokenCount {
     let Ok(document) = Document::parse(tools) else {
         return TokenCount::ZERO;
     };
@@ -131,8 +137,15 @@ fn tool_tokens(tools: &[u8], tokens: u64) -> TokenCount {
     if own + hosted == 0 {
         return TokenCount::ZERO;
     }
+    let (prompt, definitions) = if model.contains("claude") {
+        prompt_of(model)
+    } else if model.is_empty() || model.contains("nova") {
+        (300, 110)
+    } else {
+        (40, 110)
+    };
     TokenCount::estimate(
-        300 + share(tokens, 110) + 500 * hosted,
+        prompt + share(tokens, definitions) + 500 * hosted,
         share(tokens, 40),
         1_000 + share(tokens, 250) + 12_000 * hosted,
     )

@@ -21,6 +21,7 @@ use crate::json::{Document, Value};
 use crate::meter::TokenCount;
 use crate::meter::count::Counted;
 use crate::meter::media::{Pixels, image_pixels};
+use crate::meter::models::version_of;
 use crate::transcript::{Block, BlockKind, Message, Transcript};
 
 /// The largest window that is on record: no content that the server holds counts more.
@@ -78,9 +79,9 @@ impl Envelope for GeminiEnvelope {
             };
         }
         if value.is_string() {
-            // A signature. Recorded from Gemini 3: a token in some five letters, by some servers none.
+            // A signature. Recorded from Gemini 3: a token in some eight letters, by earlier models none.
             let letters = value.span().len() as u64;
-            return TokenCount::estimate(letters / 5, 0, letters / 2 + 64);
+            return TokenCount::estimate(letters / 8, 0, letters / 2 + 64);
         }
         sealed(value.span().len())
     }
@@ -107,22 +108,25 @@ impl Envelope for GeminiEnvelope {
         TokenCount::estimate(1, 0, 6) + inside
     }
 
-    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount {
         let head = transcript.head();
         let source = head.source.bytes();
         match (section, head.tools) {
-            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding)),
-            (Section::System, _) => system_tokens(transcript, encoding),
+            (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding), model),
+            (Section::System, _) => {
+                let tokens = system_tokens(transcript, encoding);
+                TokenCount::estimate(tokens.n + if tokens.n == 0 { 0 } else { 2 }, tokens.lo, tokens.hi)
+            }
             _ => TokenCount::ZERO,
         }
     }
 
-    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount {
+    fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
         let memo = || {
-            let mut parts = TokenCount::estimate(1, 0, 12)
-                + transcript.section_tokens(encoding, Section::System)
-                + transcript.section_tokens(encoding, Section::Tools);
+            let mut parts = TokenCount::estimate(0, 0, 12)
+                + transcript.section_tokens_for(encoding, model, Section::System)
+                + transcript.section_tokens_for(encoding, model, Section::Tools);
             if let Some(schema) = head.schema {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 50), 0, share(tokens, 260) + 100);
@@ -132,13 +136,13 @@ impl Envelope for GeminiEnvelope {
             }
             parts
         };
-        messages + head.counts.outside(encoding, memo)
+        messages + head.counts.outside(encoding, model, memo)
     }
 }
 
 /// Tool definitions. A tool that the provider runs brings a prompt of its own, and what it found in the first rounds of
 /// this request (recorded: 20 to 420).
-fn tool_tokens(tools: &[u8], tokens: u64) -> TokenCount {
+fn tool_tokens(tools: &[u8], tokens: u64, model: &str) -> TokenCount {
     let Ok(document) = Document::parse(tools) else {
         return TokenCount::ZERO;
     };
@@ -151,8 +155,15 @@ fn tool_tokens(tools: &[u8], tokens: u64) -> TokenCount {
         .flat_map(Value::fields)
         .filter(|(key, value)| !declares(*key) && !value.is_null())
         .count() as u64;
+    // Medians of what is on record: 2.0 reads little more than names and descriptions.
+    let percent = match version_of(model, "gemini") {
+        Some((2, 0)) => 26,
+        Some((2, _)) => 68,
+        Some(_) => 50,
+        None => 60,
+    };
     TokenCount::estimate(
-        share(tokens, 60) + 40 * hosted,
+        share(tokens, percent) + 40 * hosted,
         share(tokens, 10),
         share(tokens, 260) + 60 + 1_500 * hosted,
     )

@@ -87,7 +87,7 @@ impl Envelope for MistralEnvelope {
         TokenCount::estimate(2, 0, 8) + inside
     }
 
-    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, _model: &str) -> TokenCount {
         let head = transcript.head();
         let source = head.source.bytes();
         match head
@@ -103,18 +103,19 @@ impl Envelope for MistralEnvelope {
         }
     }
 
-    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount {
+    fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
         let memo = || {
             // The start of the text; models that reason add a prompt of their own where none is given.
-            let mut parts = TokenCount::estimate(1, 1, 400) + transcript.section_tokens(encoding, Section::Tools);
+            let mut parts =
+                TokenCount::estimate(1, 1, 400) + transcript.section_tokens_for(encoding, model, Section::Tools);
             if let Some(schema) = head.schema {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 65), 0, share(tokens, 250) + 100);
             }
             parts
         };
-        messages + head.counts.outside(encoding, memo)
+        messages + head.counts.outside(encoding, model, memo)
     }
 }
 

@@ -20,6 +20,7 @@ pub mod gemini_contents;
 pub mod mistral_chat;
 pub mod openai_chat;
 pub mod openai_responses;
+mod openai_tools;
 
 /// A vendor's framing.
 pub trait Envelope: Sync + fmt::Debug {
@@ -38,11 +39,17 @@ pub trait Envelope: Sync + fmt::Debug {
     /// A message whose blocks cost `inside`.
     fn message(&self, message: &Message, source: &[u8], inside: TokenCount, tokenizer: &Tokenizer) -> TokenCount;
 
-    /// A section outside the messages: tools, or instructions beside the messages.
-    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount;
+    /// A section outside the messages: tools, or instructions beside the messages. `model` may be empty: not known.
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount;
 
     /// The whole request: its messages, and outside them tools, system, schema and the start of the reply.
-    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount;
+    fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount;
+
+    /// A count of messages, which are counted before a model is known, as that model counts it: `n` moves, the bounds
+    /// hold for every model already.
+    fn read_as(&self, count: TokenCount, _model: &str) -> TokenCount {
+        count
+    }
 }
 
 /// `percent` of `tokens`, rounded down.

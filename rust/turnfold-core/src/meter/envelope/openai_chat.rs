@@ -5,13 +5,15 @@
 //! with 2 (o3-mini and gpt-5 in the recordings). The recorded requests of text alone agree to the token, apart from
 //! models with a prompt of their own (o1-mini, gpt-oss, search previews), which get an interval.
 //!
-//! Calls, tools, schemas and media are estimates, their constants fitted on recordings of gpt-4o, gpt-4o-mini, gpt-4.1
-//! and gpt-5; every one of OpenAI's own models lies within its interval.
+//! Calls, tools, schemas and media are estimates: what the model reads of them is not published for these models, but the
+//! likeliest count agrees to the token with what gpt-4o, gpt-4o-mini and gpt-5 reported for functions, single calls and
+//! schemas, and every one of OpenAI's own models lies within its interval.
 
 use std::borrow::Cow;
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
+use super::openai_tools::{Functions, schema_tokens};
 use super::{Envelope, holds_items, json_tokens, sealed, share, total};
 use crate::formats::Section;
 use crate::json::{self, Value};
@@ -27,6 +29,9 @@ pub struct OpenAiChatEnvelope;
 
 /// Tiles of 512 pixels in the largest image after fitting it into 2048 x 768.
 const MOST_TILES: u64 = 8;
+
+/// What frames a system message: three tokens and its role.
+pub(super) const FRAME: u64 = 4;
 
 impl Envelope for OpenAiChatEnvelope {
     fn spans_vocabularies(&self) -> bool {
@@ -100,27 +105,24 @@ impl Envelope for OpenAiChatEnvelope {
         }
     }
 
-    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount {
         let head = transcript.head();
         let source = head.source.bytes();
-        let Some(tools) = head
-            .tools
-            .filter(|s| section == Section::Tools && holds_items(s.of(source)))
-        else {
+        let tools = head.tools.filter(|_| section == Section::Tools);
+        let Some((tools, functions)) = tools.and_then(|t| Some((t, Functions::of(t.of(source))?))) else {
             return TokenCount::ZERO;
         };
-        // Rendered as a TypeScript namespace, which is shorter than the JSON; gpt-5 adds some 80 tokens of
-        // instructions of its own (105 for a definition of 32).
+        // gpt-5 adds some 80 tokens of instructions of its own.
+        let reasons = models::is_openai_reasoning(model);
+        let (middle, most) = if reasons { (82, 200) } else { (0, 16) };
         let tokens = json_tokens(tools, source, encoding);
-        let reasons = models::is_openai_reasoning(&transcript.model().unwrap_or_default());
-        let (middle, most) = if reasons { (80, 200) } else { (1, 16) };
-        TokenCount::estimate(share(tokens, 55) + middle, share(tokens, 30), share(tokens, 120) + most)
+        let n = functions.tokens(encoding.tokenizer(), reasons, true) + middle;
+        TokenCount::estimate(n, share(n.min(tokens), 30), share(n.max(tokens), 120) + most)
     }
 
-    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount {
+    fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
-        let model = transcript.model().unwrap_or_default();
-        let reasons = models::is_openai_reasoning(&model);
+        let reasons = models::is_openai_reasoning(model);
         let mut sum = messages + TokenCount::exact(if reasons { 2 } else { 3 });
         if model.contains("search") {
             // The text is rewritten before it is counted: 11 where the rule says 22.
@@ -134,15 +136,33 @@ impl Envelope for OpenAiChatEnvelope {
             sum = sum + TokenCount::estimate(60, 0, 160);
         }
         let memo = || {
-            let mut parts = transcript.section_tokens(encoding, Section::Tools);
+            let mut parts = transcript.section_tokens_for(encoding, model, Section::Tools);
             if let Some(schema) = head.schema {
-                let tokens = json_tokens(schema, head.source.bytes(), encoding);
-                parts = parts + TokenCount::estimate(share(tokens, 65), 0, share(tokens, 120) + 16);
+                parts = parts + reply_schema(schema, head.source.bytes(), encoding);
             }
             parts
         };
-        sum + head.counts.outside(encoding, memo)
+        let outside = head.counts.outside(encoding, model, memo);
+        // Tools join a system message that opens the request, whose frame is counted with it.
+        let first = transcript.message(0).map(|first| first.row.role);
+        if !reasons && outside.n > FRAME && matches!(first, Some(Role::System)) && holds_tools(transcript) {
+            sum = TokenCount::estimate(sum.n - FRAME, sum.lo - FRAME, sum.hi);
+        }
+        sum + outside
     }
+}
+
+fn holds_tools(transcript: &Transcript) -> bool {
+    let head = transcript.head();
+    head.tools
+        .is_some_and(|tools| holds_items(tools.of(head.source.bytes())))
+}
+
+/// The schema that a reply must keep to.
+pub(super) fn reply_schema(schema: Span, source: &[u8], encoding: Encoding) -> TokenCount {
+    let tokens = json_tokens(schema, source, encoding);
+    let n = schema_tokens(schema.of(source), encoding.tokenizer()).unwrap_or(0);
+    TokenCount::estimate(n, 0, share(tokens, 120) + 16)
 }
 
 /// An image by the published rules of all models at once, since messages are counted before a model is known: tiles

@@ -1,5 +1,5 @@
-//! OpenAI's framing of Responses. It is not published, so every count is an interval, fitted on the recorded usage of
-//! gpt-4o, gpt-4.1, gpt-5 to gpt-5.6 and the o-series.
+//! OpenAI's framing of Responses. It is not published, so every count is an interval. Recorded usage of gpt-4o, gpt-4.1,
+//! gpt-5 to gpt-5.6 and the o-series agrees with the framing of Chat Completions for text, functions and schemas.
 //!
 //! What precedes the provider's latest summary may be left out of the count. What the server holds of a conversation
 //! widens the interval by the largest window there is. Left out is what hosted tools (search, files, MCP, code) bring
@@ -7,8 +7,9 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::openai_chat::image_tokens;
-use super::{Envelope, holds_items, json_tokens, sealed, share, system_tokens, total};
+use super::openai_chat::{FRAME, image_tokens, reply_schema};
+use super::openai_tools::Functions;
+use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::Value;
 use crate::meter::TokenCount;
@@ -64,8 +65,14 @@ impl Envelope for OpenAiResponsesEnvelope {
         match (block.kind, block.binding) {
             (BlockKind::Text | BlockKind::Media, _) => sum,
             (BlockKind::ToolCall, _) => {
+                // The name stands in the result's header again. Five more tokens by gpt-4.1 and less, twelve by gpt-5.
+                let name = if block.name.is_some() {
+                    texts.first().map_or(0, |t| t.tokens)
+                } else {
+                    0
+                };
                 let lo = if block.whole { 0 } else { share(sum.lo, 50) };
-                TokenCount::estimate(sum.n + 5, lo, sum.hi + 24)
+                TokenCount::estimate(sum.n + name + 10, lo, sum.hi + name + 24)
             }
             (BlockKind::ToolResult, Binding::Sticky) => {
                 TokenCount::estimate(sum.n, share(sum.lo, 30), share(sum.hi, 130) + 200)
@@ -82,25 +89,36 @@ impl Envelope for OpenAiResponsesEnvelope {
         TokenCount::estimate(4, 0, 8) + inside
     }
 
-    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding) -> TokenCount {
+    fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount {
         let head = transcript.head();
         let source = head.source.bytes();
         match (section, head.tools) {
-            (Section::System, _) => system_tokens(transcript, encoding),
-            (Section::Tools, Some(tools)) if holds_items(tools.of(source)) => {
+            (Section::System, _) => {
+                let tokens = system_tokens(transcript, encoding);
+                if tokens.n == 0 {
+                    return TokenCount::ZERO;
+                }
+                tokens + TokenCount::estimate(FRAME, 0, 8)
+            }
+            (Section::Tools, Some(tools)) => {
+                let Some(functions) = Functions::of(tools.of(source)) else {
+                    return TokenCount::ZERO;
+                };
                 let tokens = json_tokens(tools, source, encoding);
-                let reasons = models::is_openai_reasoning(&transcript.model().unwrap_or_default());
+                let reasons = models::is_openai_reasoning(model);
+                let n = functions.tokens(encoding.tokenizer(), reasons, reasons);
                 // Recorded for one function: 286 in all where the texts have 60, with gpt-4o.
-                let (middle, most) = if reasons { (80, 200) } else { (60, 320) };
-                TokenCount::estimate(share(tokens, 55) + middle, share(tokens, 30), share(tokens, 120) + most)
+                let most = if reasons { 200 } else { 320 };
+                TokenCount::estimate(n, share(n.min(tokens), 30), share(n.max(tokens), 120) + most)
             }
             _ => TokenCount::ZERO,
         }
     }
 
-    fn request(&self, transcript: &Transcript, encoding: Encoding, messages: TokenCount) -> TokenCount {
+    fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
-        let mut sum = messages + TokenCount::estimate(3, 2, 8);
+        let reasons = models::is_openai_reasoning(model);
+        let mut sum = messages + TokenCount::estimate(if reasons { 2 } else { 3 }, 1, 8);
         if let Some(barrier) = last_barrier(transcript) {
             let kept = transcript.tokens(encoding, Some(barrier..transcript.len()));
             sum = TokenCount::estimate(sum.n, kept.lo, sum.hi);
@@ -109,15 +127,14 @@ impl Envelope for OpenAiResponsesEnvelope {
             sum = sum + TokenCount::estimate(0, 0, MOST_HELD);
         }
         let memo = || {
-            let mut parts = transcript.section_tokens(encoding, Section::Tools);
-            parts = parts + transcript.section_tokens(encoding, Section::System);
+            let mut parts = transcript.section_tokens_for(encoding, model, Section::Tools);
+            parts = parts + transcript.section_tokens_for(encoding, model, Section::System);
             if let Some(schema) = head.schema {
-                let tokens = json_tokens(schema, head.source.bytes(), encoding);
-                parts = parts + TokenCount::estimate(share(tokens, 65), 0, share(tokens, 120) + 16);
+                parts = parts + reply_schema(schema, head.source.bytes(), encoding);
             }
             parts
         };
-        sum + head.counts.outside(encoding, memo)
+        sum + head.counts.outside(encoding, model, memo)
     }
 }
 
