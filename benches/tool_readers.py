@@ -128,6 +128,18 @@ def opentelemetry(path: Path) -> Held:
     return [list(strings(formats.MessageToDict(span))) for span in spans]
 
 
+def opentelemetry_logs(path: Path) -> Held:
+    """OTLP JSON, one document or one a line, parsed into the log records of the protocol."""
+    formats, logs = load("google.protobuf.json_format"), load("opentelemetry.proto.logs.v1.logs_pb2")
+    whole = path.read_bytes()
+    texts = whole.split(b"\n") if whole.startswith(b'{"resourceLogs"') else [whole]
+    parsed = [formats.Parse(text, logs.LogsData()) for text in texts if text.strip()]
+    records = [
+        one for data in parsed for r in data.resource_logs for scope in r.scope_logs for one in scope.log_records
+    ]
+    return [list(strings(formats.MessageToDict(record))) for record in records]
+
+
 def aider(path: Path) -> Held:
     """The history, split into messages as Aider does it when it goes on with one."""
     split = load("aider.utils").split_chat_history_markdown
@@ -155,6 +167,7 @@ READERS: Mapping[str, Reader] = {
     "atif": Reader(atif, "harbor", "harbor", "3.12"),
     "langgraph": Reader(langgraph, "langchain-core", "langchain-core"),
     "opentelemetry": Reader(opentelemetry, "opentelemetry-proto", "opentelemetry-proto"),
+    "opentelemetry_logs": Reader(opentelemetry_logs, "opentelemetry-proto", "opentelemetry-proto"),
     "aider": Reader(aider, "aider-chat", "aider-chat", "3.12"),
 }
 

@@ -143,18 +143,19 @@ class Listed(ABC):
 
     def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
         """Put each summary in the place of the elements that it replaces; everything else stays byte for byte."""
-        edits: list[Edit] = []
+        return apply_edits(document.data, self.edits(document, changes))
+
+    def edits(self, document: Document, changes: tuple[Change, ...]) -> Iterator[Edit]:
+        """Return the edits that record all changes."""
         for change in changes:
             path = change.logged.path
             if document.is_lines:
                 line = document.lines[int(path[0])]
                 inner = Document(document.data[line.start : line.stop])
-                edits += (
-                    Edit(e.start + line.start, e.stop + line.start, e.new) for e in self._edits(inner, path[1:], change)
-                )
+                for edit in self._edits(inner, path[1:], change):
+                    yield Edit(edit.start + line.start, edit.stop + line.start, edit.new)
             else:
-                edits += self._edits(document, path, change)
-        return apply_edits(document.data, edits)
+                yield from self._edits(document, path, change)
 
     def _edits(self, document: Document, path: tuple[str | int, ...], change: Change) -> Iterable[Edit]:
         document, path, texts = _opened(document, path)

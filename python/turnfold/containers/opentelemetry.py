@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Final
 
+from turnfold.containers.any_value import fields_of, pairs_of, plain, spelled
 from turnfold.containers.document import Document, Record, decode, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit
 from turnfold.containers.listed import INSIDE, Conversation, Listed
@@ -17,6 +18,8 @@ _INPUTS: Final = ("gen_ai.input.messages", "pydantic_ai.all_messages")
 _OUTPUT: Final = "gen_ai.output.messages"
 _SYSTEM: Final = "gen_ai.system_instructions"
 _TOOLS: Final = "gen_ai.tool.definitions"
+DETAILS: Final = "gen_ai.client.inference.operation.details"
+"""The event of a request with all its messages as attributes."""
 _EVENT: Final = re.compile(r"gen_ai\.(system|user|assistant|tool)\.message|gen_ai\.choice")
 _NUMBERED: Final = re.compile(
     r"gen_ai\.(prompt|completion)\.(\d{1,6})\.(role|content|tool_call_id|tool_calls\.(\d{1,6})\.(\w+))"
@@ -46,7 +49,8 @@ class OpenTelemetry(Listed):
     - events `gen_ai.system.message`, `.user.`, `.assistant.`, `.tool.`, and `gen_ai.choice`;
     - attributes `gen_ai.prompt.<n>.role` and so on, which cannot be written to: their numbers would have a gap.
 
-    A trace keeps no compactions: the summary takes the place of the messages. An output is not replaced.
+    A trace keeps no compactions: the summary takes the place of the messages. An output is not replaced. Log records
+    are `opentelemetry_logs`; the event in them that has all messages in its attributes is read here.
     """
 
     name: ClassVar[str] = "opentelemetry"
@@ -59,11 +63,11 @@ class OpenTelemetry(Listed):
             name = name or next((n for e in span.events if _EVENT.fullmatch(n := text_of(e, "name") or "")), None)
             if name is not None:
                 return Mark("proof", f"a span has {name}")
-        return None
+        return next((Mark("usual", f"a log record is the event {DETAILS}") for _ in _details(value)), None)
 
     def conversations(self, value: object) -> Iterable[Conversation]:
         """Find the messages of each span."""
-        for span in _spans(value):
+        for span in (*_spans(value), *_details(value)):
             head = {"model": text_of(span.attributes, "gen_ai.request.model"), "tools": _tools(span)}
             for name in _INPUTS:
                 path = _array(span, name)
@@ -107,10 +111,10 @@ class OpenTelemetry(Listed):
         if "attributes" in like:
             stamps = {key: like[key] for key in ("timestamp", "timeUnixNano") if key in like}
             fields = {"content": text, "role": role}
-            plain = not isinstance(like["attributes"], list)
-            return {"name": f"gen_ai.{role}.message", **stamps, "attributes": fields if plain else _pairs(fields)}
+            attributes = pairs_of(fields) if isinstance(like["attributes"], list) else fields
+            return {"name": f"gen_ai.{role}.message", **stamps, "attributes": attributes}
         message = {"role": role, "parts": [{"type": "text", "content": text}]}
-        return _any_value(message) if "kvlistValue" in like else message
+        return spelled(message) if "kvlistValue" in like else message
 
 
 def _spans(value: object) -> Iterator[_Span]:
@@ -127,52 +131,61 @@ def _spans(value: object) -> Iterator[_Span]:
     yield from _span((), value)
 
 
+def _details(value: object) -> Iterator[_Span]:
+    """Find every log record that describes a request with its messages, in a document or a line."""
+    if isinstance(value, list):
+        for number, item in enumerate(value):
+            if event_name(item) == DETAILS:
+                yield _attributed((number,), item, text_of(item, "span_id"))
+    for path, records in log_arrays(value):
+        for number, item in enumerate(records):
+            if event_name(item) == DETAILS:
+                yield _attributed((*path, number), item, text_of(item, "spanId"))
+    if event_name(value) == DETAILS:
+        yield _attributed((), value, text_of(value, "span_id"))
+
+
+def log_arrays(value: object) -> Iterator[tuple[_Path, list[object]]]:
+    """Find every array of log records in OTLP JSON: its path, its items."""
+    for k, resource in enumerate(list_of(value, "resourceLogs")):
+        for m, scope in enumerate(list_of(resource, "scopeLogs")):
+            yield ("resourceLogs", k, "scopeLogs", m, "logRecords"), list_of(scope, "logRecords")
+
+
+def event_name(record: object) -> str | None:
+    """Return what a log record is the event of, in either spelling; None for one that is no log record."""
+    name = text_of(record, "eventName") or text_of(record, "event_name")
+    attributes = object_of(record).get("attributes")
+    if name is None and isinstance(attributes, list):
+        name = next((text_of(pair, "value", "stringValue") for pair in attributes if _is_event_name(pair)), None)
+    elif name is None:
+        name = text_of(attributes, "event.name")
+    return name
+
+
+def _is_event_name(pair: object) -> bool:
+    return text_of(pair, "key") == "event.name"
+
+
 def _span(path: _Path, item: object) -> Iterator[_Span]:
-    fields = object_of(item)
-    attributes, identifier = fields.get("attributes"), text_of(item, "spanId") or text_of(item, "context", "span_id")
-    if identifier is None and not isinstance(fields.get("context"), Mapping):
-        return
+    identifier = text_of(item, "spanId") or text_of(item, "context", "span_id")
+    if identifier is not None or isinstance(object_of(item).get("context"), Mapping):
+        yield _attributed(path, item, identifier)
+
+
+def _attributed(path: _Path, item: object, identifier: str | None) -> _Span:
+    attributes = object_of(item).get("attributes")
     if isinstance(attributes, list):
-        plain = {name: _plain(object_of(pair).get("value")) for pair in attributes if (name := text_of(pair, "key"))}
+        told = {name: plain(object_of(pair).get("value")) for pair in attributes if (name := text_of(pair, "key"))}
         places = {
             name: (*path, "attributes", number, "value")
             for number, pair in enumerate(attributes)
             if (name := text_of(pair, "key"))
         }
     else:
-        plain = dict(object_of(attributes))
-        places = {name: (*path, "attributes", name) for name in plain}
-    yield _Span(path, identifier, plain, places, list_of(item, "events"))
-
-
-def _plain(value: object) -> object:
-    """Return the value that an OTLP `AnyValue` spells; anything else as it is."""
-    fields = object_of(value)
-    if "arrayValue" in fields:
-        return [_plain(item) for item in list_of(value, "arrayValue", "values")]
-    if "kvlistValue" in fields:
-        return _fields(list_of(value, "kvlistValue", "values"))
-    whole = text_of(value, "intValue")
-    if whole is not None and re.fullmatch(r"-?[0-9]{1,19}", whole):
-        return int(whole)
-    kinds = ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue")
-    return next((fields[kind] for kind in kinds if kind in fields), None if isinstance(value, Mapping) else value)
-
-
-def _fields(pairs: Sequence[object]) -> dict[str, object]:
-    return {name: _plain(object_of(pair).get("value")) for pair in pairs if (name := text_of(pair, "key")) is not None}
-
-
-def _any_value(value: object) -> object:
-    if isinstance(value, Mapping):
-        return {"kvlistValue": {"values": _pairs(value)}}
-    if isinstance(value, list):
-        return {"arrayValue": {"values": [_any_value(item) for item in value]}}
-    return {"stringValue": value}
-
-
-def _pairs(fields: Mapping[str, object]) -> list[object]:
-    return [{"key": key, "value": _any_value(value)} for key, value in fields.items()]
+        told = dict(object_of(attributes))
+        places = {name: (*path, "attributes", name) for name in told}
+    return _Span(path, identifier, told, places, list_of(item, "events"))
 
 
 def _array(span: _Span, name: str) -> _Path | None:
@@ -180,11 +193,11 @@ def _array(span: _Span, name: str) -> _Path | None:
     value, place = span.attributes.get(name), span.places.get(name)
     if place is None:
         return None
-    spelled = place[-1] == "value" and isinstance(place[-2], int)
+    is_pair = place[-1] == "value" and isinstance(place[-2], int)
     if isinstance(value, str) and isinstance(decode(value.encode("utf-8", "surrogatepass")), list):
-        return (*place, "stringValue", INSIDE) if spelled else (*place, INSIDE)
+        return (*place, "stringValue", INSIDE) if is_pair else (*place, INSIDE)
     if isinstance(value, list):
-        return (*place, "arrayValue", "values") if spelled else place
+        return (*place, "arrayValue", "values") if is_pair else place
     return None
 
 
@@ -212,7 +225,7 @@ def _tools(span: _Span) -> object:
 def _add(chat: ChatView, index: int, element: Mapping[str, object]) -> None:
     """Add what an element of any of the arrays says."""
     if "kvlistValue" in element:
-        add_message(chat, index, object_of(_plain(element)))
+        add_message(chat, index, object_of(plain(element)))
     elif "attributes" not in element:
         add_message(chat, index, element, (), ("content",))
     elif _EVENT.fullmatch(text_of(element, "name") or ""):
@@ -222,7 +235,7 @@ def _add(chat: ChatView, index: int, element: Mapping[str, object]) -> None:
 def _add_event(chat: ChatView, index: int, event: Mapping[str, object]) -> None:
     name, attributes = text_of(event, "name") or "", event["attributes"]
     if isinstance(attributes, list):
-        fields = _fields(attributes)
+        fields = fields_of(attributes)
         number = next((k for k, pair in enumerate(attributes) if text_of(pair, "key") == "content"), 0)
         place: _Path | None = ("attributes", number, "value", "stringValue")
     else:

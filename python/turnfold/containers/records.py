@@ -85,13 +85,16 @@ class Records(ABC):
 
     def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
         """Record each compaction; everything else stays byte for byte."""
-        edits: list[Edit] = []
+        return apply_edits(document.data, self.edits(document, changes))
+
+    def edits(self, document: Document, changes: tuple[Change, ...]) -> Iterator[Edit]:
+        """Return the edits that record all changes."""
+        rows = self.rows(document) if any(change.shortened for change in changes) else ()
         for change in changes:
             if change.holes:
-                edits += self.summarise(document, change)
+                yield from self.summarise(document, change)
             for place, value in shortened(change):
-                edits.append(edit_value(document, self.rows(document)[place[0]], place, value))
-        return apply_edits(document.data, edits)
+                yield edit_value(document, rows[place[0]], place, value)
 
     def summarise(self, document: Document, change: Change) -> Iterable[Edit]:
         """Return the edits that record the change's summaries."""

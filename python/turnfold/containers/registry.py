@@ -45,6 +45,7 @@ from turnfold.containers.opencode import OPENCODE
 from turnfold.containers.openhands_v0 import OPENHANDS_V0
 from turnfold.containers.openhands_v1 import OPENHANDS_V1
 from turnfold.containers.opentelemetry import OPENTELEMETRY
+from turnfold.containers.opentelemetry_logs import OPENTELEMETRY_LOGS
 from turnfold.containers.patient_agent_bench import PATIENT_AGENT_BENCH
 from turnfold.containers.pi import PI
 from turnfold.containers.posit_assistant import POSIT_ASSISTANT
@@ -107,6 +108,7 @@ BUILT_IN: Final[tuple[Container, ...]] = (
     OPENHANDS_V0,
     OPENHANDS_V1,
     OPENTELEMETRY,
+    OPENTELEMETRY_LOGS,
     PATIENT_AGENT_BENCH,
     PI,
     POSIT_ASSISTANT,
