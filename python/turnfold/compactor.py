@@ -4,26 +4,29 @@ import asyncio
 import math
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field, replace
+from functools import cache as cached
 from time import perf_counter
 from typing import Final, Literal, TypeVar, get_args
 
 import anyio
 from msgspec import structs
 
+from turnfold import checks
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError
 from turnfold.model.judgement import BY_RULE
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy, Summarize
-from turnfold.model.result import Attempt, Timings
+from turnfold.model.result import Attempt, Coverage, Timings
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
 from turnfold.planning.apply import Applied, CompactionResult, apply_opened
 from turnfold.planning.fill import Opening, openings
 from turnfold.planning.plan import plan
-from turnfold.planning.request import summary_request
+from turnfold.planning.request import shown_share, summary_request
 from turnfold.prompts.judge import judge
 from turnfold.prompts.schemas import schema_named
+from turnfold.summarizers.covering import NO_MODEL, Cuts, Progress, ask_whole
 from turnfold.summarizers.detached import any_left_behind
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.marker import Marker
@@ -69,6 +72,7 @@ class _Filling:
     replies: dict[int, tuple[str, SummaryReply]] = field(default_factory=dict)
     attempts: list[Attempt] = field(default_factory=list)
     seconds: float = 0.0
+    progress: dict[int, Progress] = field(default_factory=dict)
     stopped_by: BaseException | None = None
 
 
@@ -121,7 +125,8 @@ async def compact(
         return prepared
     filling = _Filling()
     if summarizer is not None and prepared.requests:
-        await _ask(prepared, Fallback(summarizer), filling, deadline, calls or anyio.CapacityLimiter(CALLS_AT_ONCE))
+        calls = calls or anyio.CapacityLimiter(CALLS_AT_ONCE)
+        await _ask(prepared, Fallback(summarizer), filling, deadline, calls=calls, by_rule=on_failure == "rules")
         if on_failure == "skip" and len(filling.replies) < prepared.asked:
             return _without_summary(prepared, filling)
     outcome = await in_thread(_finish, prepared, filling)
@@ -235,10 +240,18 @@ def _is_asked(request: SummaryRequest) -> bool:
 
 
 async def _ask(
-    prepared: _Prepared, chain: Fallback, filling: _Filling, deadline: float, calls: anyio.CapacityLimiter
+    prepared: _Prepared,
+    chain: Fallback,
+    filling: _Filling,
+    deadline: float,
+    *,
+    calls: anyio.CapacityLimiter,
+    by_rule: bool,
 ) -> None:
     """Fill as many holes as `chain` can before the deadline."""
     started = perf_counter()
+    points = cached(lambda: checks.split_points(prepared.transcript, prepared.plan.options))
+    cuts = Cuts(lambda index: index in points(), prepared.transcript.identifiers)
 
     async def fill(hole: int, request: SummaryRequest) -> None:
         def report(attempt: Attempt) -> None:
@@ -246,8 +259,15 @@ async def _ask(
 
         with anyio.move_on_after(prepared.opened[hole].hole.timeout_seconds):
             try:
-                async with calls:
-                    filling.replies[hole] = await chain.ask(request, report)
+                filling.replies[hole] = await ask_whole(
+                    chain,
+                    request,
+                    cuts,
+                    report,
+                    calls=calls,
+                    progress=filling.progress.setdefault(hole, Progress()),
+                    by_rule=by_rule,
+                )
             except NoSummaryError:
                 return
             except (KeyboardInterrupt, SystemExit) as stop:
@@ -276,7 +296,8 @@ def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
     by_rule = perf_counter()
     for hole, request in enumerate(prepared.requests):
         if hole not in filling.replies:
-            filling.replies[hole] = _write_by_rule(hole, request, filling.attempts)
+            rest = filling.progress[hole].rest(request) if hole in filling.progress else request
+            filling.replies[hole] = _write_by_rule(hole, rest, filling.attempts)
     replies = [filling.replies[hole] for hole in range(len(prepared.requests))]
     started = perf_counter()
     applied = apply_opened(prepared.transcript, prepared.plan, prepared.opened, [reply.text for _, reply in replies])
@@ -321,6 +342,7 @@ def _result(applied: Applied, prepared: _Prepared, filling: _Filling, timings: T
         summary=applied.summary,
         summary_role=applied.summary_role,
         method=filling.replies[0][0] if prepared.requests else None,
+        coverage=_coverage(prepared, filling),
         usage=sum((attempt.usage for attempt in filling.attempts), NO_USAGE),
         attempts=tuple(filling.attempts),
         timings=timings,
@@ -337,6 +359,24 @@ def _run_alone(run: Callable[[], Coroutine[object, object, _R]]) -> _R:
             runner.get_loop().close()
         else:
             runner.close()
+
+
+def _coverage(prepared: _Prepared, filling: _Filling) -> Coverage:
+    shown = whole = pieces = by_rule = 0
+    marked = False
+    for hole, opening in enumerate(prepared.opened):
+        method = filling.replies[hole][0]
+        whole += opening.source_tokens
+        if method == Marker().name or not _is_asked(prepared.requests[hole]):
+            marked = True
+            continue
+        shown += int(opening.source_tokens * shown_share(prepared.transcript, opening))
+        progress = filling.progress.get(hole, Progress())
+        pieces += max(len(progress.pieces), 1)
+        by_rule += progress.by_rule if progress.pieces else method in NO_MODEL
+    if shown == whole:
+        return Coverage(1.0, pieces, by_rule)
+    return Coverage(shown / whole, pieces, by_rule, "marker" if marked else "clipped")
 
 
 def _in_event_loop() -> bool:

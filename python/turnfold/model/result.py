@@ -24,7 +24,8 @@ head and tail, it went with what was dropped, or there was none."""
 
 class Attempt(msgspec.Struct, frozen=True):
     """One try of one summarizer for a hole of the plan, which are numbered from 0: how it ended, and more on that in
-    `detail`. `usage` is what it cost, used or not.
+    `detail`. `usage` is what it cost, used or not. `piece` is the number of the piece it was for, from 1; None where it
+    was for the whole, or for putting pieces together.
     """
 
     method: str
@@ -34,6 +35,21 @@ class Attempt(msgspec.Struct, frozen=True):
     usage: Usage = NO_USAGE
     model: str | None = None
     latency_seconds: float | None = None
+    piece: int | None = None
+
+
+class Coverage(msgspec.Struct, frozen=True):
+    """How much of what was replaced its summary's writer was shown: `share`, of its tokens.
+
+    It is 1.0, or `reason` says why not: `clipped`: the policy shows results or reasoning in part; `marker`: nobody
+    wrote a summary. `pieces` is in how many pieces it was summarised, `by_rule` how many of them were written by rule.
+    Attachments, and base64 in texts, are named to a model and not shown; they do not count here.
+    """
+
+    share: float = 1.0
+    pieces: int = 0
+    by_rule: int = 0
+    reason: Literal["clipped", "marker"] | None = None
 
 
 class IdentifierReport(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, KeepRange, Skip, StripBlocks, SummaryHole
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.report import CompactionRecord
-from turnfold.model.result import Attempt, IdentifierReport, TaskKept, Timings
+from turnfold.model.result import Attempt, Coverage, IdentifierReport, TaskKept, Timings
 from turnfold.model.summary import Usage
 from turnfold.model.thinking import ThinkingReport
 from turnfold.planning.fill import Opening, openings
@@ -62,11 +62,13 @@ class CompactionResult(Applied):
     """A finished compaction: the new transcript and everything there is to say about it.
 
     `method` names the summarizer whose text was used, None where the plan has no hole; `attempts` is everyone that was
-    asked and how it ended, `usage` the tokens of all their replies, used or not.
+    asked and how it ended, `usage` the tokens of all their replies, used or not. `coverage` says how much of what was
+    replaced was shown to who wrote.
     """
 
     method: str | None
     usage: Usage
+    coverage: Coverage
     attempts: tuple[Attempt, ...]
     timings: Timings
 

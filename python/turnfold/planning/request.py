@@ -1,6 +1,6 @@
 """What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
 
-from turnfold.meter import truncate_middle
+from turnfold.meter import count_many, truncate_middle
 from turnfold.model.plan import SummaryHole
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest
 from turnfold.planning.fill import Opening
@@ -32,15 +32,32 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
     )
 
 
+def shown_share(transcript: Transcript, opening: Opening) -> float:
+    """Return how much of what goes a request shows, of its tokens: 1.0 but where the hole clips. O(bytes)."""
+    hole = opening.hole
+    if hole.reasoning_tokens is None and hole.result_tokens is None:
+        return 1.0
+    gone = [transcript.blocks(index) for going in hole.gone for index in going]
+    texts = [(block.text, _clipped(block.kind, block.text, hole, opening.encoding)) for one in gone for block in one]
+    whole = sum(count_many([text for text, _ in texts], opening.encoding))
+    shown = sum(count_many([text for _, text in texts], opening.encoding))
+    return min(1.0, shown / whole) if whole else 1.0
+
+
+def _clipped(kind: str, text: str, hole: SummaryHole, encoding: str) -> str:
+    limit = {"reasoning": hole.reasoning_tokens, "tool_result": hole.result_tokens}.get(kind)
+    return text if limit is None else truncate_middle(text, limit, encoding)
+
+
 def _source_message(transcript: Transcript, index: int, hole: SummaryHole, encoding: str) -> SourceMessage:
-    limits = {"reasoning": hole.reasoning_tokens, "tool_result": hole.result_tokens}
-
-    def clipped(kind: str, text: str) -> str:
-        limit = limits.get(kind)
-        return text if limit is None else truncate_middle(text, limit, encoding)
-
     parts = tuple(
-        SourcePart(kind=b.kind, text=clipped(b.kind, b.text), name=b.name, call_id=b.call_id, is_error=b.is_error)
+        SourcePart(
+            kind=b.kind,
+            text=_clipped(b.kind, b.text, hole, encoding),
+            name=b.name,
+            call_id=b.call_id,
+            is_error=b.is_error,
+        )
         for b in transcript.blocks(index)
     )
     return SourceMessage(index=index, role=transcript.speakers[index], parts=parts)

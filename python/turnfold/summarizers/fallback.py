@@ -16,7 +16,7 @@ from turnfold.summarizers.deadline import current_deadline, handed_down
 from turnfold.summarizers.detached import Detached
 from turnfold.summarizers.faults import fault_of
 from turnfold.summarizers.member import Member
-from turnfold.summarizers.protocol import Summarizer, window_of
+from turnfold.summarizers.protocol import Summarizer, model_of, reserve_of, window_of
 from turnfold.summarizers.threads import in_thread
 
 Report = Callable[[Attempt], None]
@@ -75,6 +75,18 @@ class Fallback:
         """The smallest window of a member: what every one of them takes."""
         windows = [window for member in self.members if (window := window_of(member.summarizer)) is not None]
         return min(windows, default=None)
+
+    @property
+    def reserve_tokens(self) -> int | None:
+        """The largest part of a window that a member wants left for its reply; None where none says."""
+        reserves = [reserve for member in self.members if (reserve := reserve_of(member.summarizer)) is not None]
+        return max(reserves, default=None)
+
+    @property
+    def models(self) -> tuple[str | None, ...]:
+        """The models of the members that have a window, None where one does not name it: who counts a request."""
+        models = [model_of(m.summarizer) for m in self.members if window_of(m.summarizer) is not None]
+        return tuple(dict.fromkeys(models))
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Return the first usable reply, cut to the cap where it is over."""

@@ -14,8 +14,10 @@ class Summarizer(Protocol):
     the event loop (`Function` runs a blocking function in a thread).
 
     A summarizer may have more to say of itself, in attributes that need not be there: `window_tokens`, how many tokens
-    its model takes, the reply included; `timeout_seconds` for one try; `tries`, how often it may be asked for one
-    summary; `reply_policy`, how its replies are judged.
+    its model takes, the reply included; `reserve_tokens`, how many of them are left for the reply and for reasoning
+    (where it says nothing: the cap on the reply, a quarter of the window at most); `model`, by whose count a request
+    must fit the window; `timeout_seconds` for one try; `tries`, how often it may be asked for one summary;
+    `reply_policy`, how its replies are judged.
     """
 
     @property
@@ -30,3 +32,15 @@ def window_of(summarizer: Summarizer) -> int | None:
     """How many tokens a summarizer's model takes, the reply included; None where it says nothing."""
     window: int | None = getattr(summarizer, "window_tokens", None)
     return window
+
+
+def reserve_of(summarizer: Summarizer) -> int | None:
+    """How many tokens of the window it wants left for its reply; None where it says nothing."""
+    reserve: int | None = getattr(summarizer, "reserve_tokens", None)
+    return reserve
+
+
+def model_of(summarizer: Summarizer) -> str | None:
+    """The name of its model; None where it says nothing."""
+    model: object = getattr(summarizer, "model", None)
+    return model if isinstance(model, str) else None

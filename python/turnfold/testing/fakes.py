@@ -18,7 +18,7 @@ class Step:
     """What one call does, after `seconds`.
 
     `reply` with `text`; `raise` `error`; `return` whatever `value` is, which no summarizer may; `hang` until it is told
-    to stop; `refuse_to_stop`: go on hanging then, too, until the fake is released.
+    to stop; `refuse_to_stop`: go on hanging then, too, until the fake is released, or for a quarter of an hour.
     """
 
     way: Way = "reply"
@@ -77,7 +77,9 @@ class Scripted:
         return SummaryReply(step.text)
 
     async def _refuse(self) -> None:
-        while not self._released:
+        for _ in range(FAR_SECONDS // 10**6):
+            if self._released:
+                return
             try:
                 with anyio.CancelScope(shield=True):
                     await anyio.sleep(1)
@@ -85,9 +87,9 @@ class Scripted:
                 continue
 
 
-def replying(*texts: str, seconds: float = 0.0) -> Scripted:
+def replying(*texts: str, seconds: float = 0.0, name: str = "scripted") -> Scripted:
     """Return a summarizer that answers with these texts in order, each after so many seconds."""
-    return scripted(Step(text=text, seconds=seconds) for text in texts)
+    return Scripted(tuple(Step(text=text, seconds=seconds) for text in texts), name)
 
 
 def scripted(steps: Iterable[Step]) -> Scripted:
