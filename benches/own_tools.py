@@ -128,8 +128,12 @@ def verdict(case: Case, first: Mapping[str, object], second: Mapping[str, object
     if "refused" in second:
         return "failed", tool, f"refused: {second['refused']}"[:300]
     known, held = said(first), said(second)
+    # What goes may quote a text that stays and that the tool never shows, as it hides what the user did not write.
+    for text in sorted(case.gone, key=len, reverse=True):
+        known = known.replace(text, "")
     # Of a log with several transcripts, a tool may show one: the sessions of sub-agents are not in its view.
-    shown = [r for r in case.results if 2 * sum(text in known for text in r.before) > len(r.before)]
+    whole = said(first)
+    shown = [r for r in case.results if 2 * sum(text in whole for text in r.before) > len(r.before)]
     needed = {text for r in shown for text in r.after if text not in r.before or text in known}
     lost = sorted(text for text in needed if text not in held)
     if lost:

@@ -33,6 +33,17 @@ def strings(value: object) -> Iterator[str]:
             yield from strings(inner)
 
 
+def objects(data: bytes) -> Iterator[dict[str, Any]]:
+    """Every line that is a JSON object."""
+    for line in data.split(b"\n"):
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict):
+            yield value
+
+
 def load(name: str) -> Any:
     """A module of the tool."""
     return importlib.import_module(name)
@@ -75,14 +86,20 @@ def openhands_v0(path: Path) -> Held:
 
 
 def claude_code(path: Path) -> Held:
-    """The messages of a session in a folder of projects, found along its chain."""
-    session = str(uuid.uuid4())
+    """The messages of a session in a folder of projects, found along its chain; a sub-agent's as such."""
+    session, data = str(uuid.uuid4()), path.read_bytes()
+    spoken = [one for one in objects(data) if one.get("type") in {"user", "assistant"}]
+    agent = next((one["agentId"] for one in spoken if one.get("agentId")), None)
+    own = agent is not None and all(one.get("isSidechain") for one in spoken)
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder, "projects", "-srv-project")
-        project.mkdir(parents=True)
-        (project / f"{session}.jsonl").write_bytes(path.read_bytes())
+        log = project / session / "subagents" / f"agent-{agent}.jsonl" if own else project / f"{session}.jsonl"
+        log.parent.mkdir(parents=True)
+        (project / f"{session}.jsonl").write_bytes(b"{}\n")
+        log.write_bytes(data)
         os.environ["CLAUDE_CONFIG_DIR"] = folder
-        messages = load("claude_agent_sdk").get_session_messages(session)
+        sdk = load("claude_agent_sdk")
+        messages = sdk.get_subagent_messages(session, agent) if own else sdk.get_session_messages(session)
     return [list(strings(message.message)) for message in messages]
 
 

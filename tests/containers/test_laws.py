@@ -11,7 +11,8 @@ from turnfold.containers.document import Document
 from turnfold.containers.log import says
 from turnfold.errors import NotWritableError, ReadError
 from turnfold.model.plan import Skip
-from turnfold.model.policy import OnRequest, Policy, Summarize, TruncateResults
+from turnfold.model.policy import Drop, OnRequest, Policy, Step, Summarize, TruncateResults
+from turnfold.model.selection import Scope
 from turnfold.model.splits import KeepMessages
 from turnfold.planning.apply import CompactionResult
 
@@ -166,6 +167,35 @@ def test_shortened_results_stand_where_they_stood(sample: Path):
         again = {other.id: other.transcript for other in read_log(written).transcripts}
         assert says(again[logged.id]) == says(result.transcript)
         assert len(written) < len(log.document.data)
+
+
+PLANS = {
+    "dropped": (Drop(keep=KeepMessages(2)),),
+    "kept behind the summary": (Summarize(KeepMessages(2), max_tokens=60, scope=Scope(user_verbatim=True)),),
+}
+
+
+@pytest.mark.parametrize("steps", PLANS.values(), ids=PLANS)
+@each_sample
+def test_plans_that_are_no_single_summary_are_written_or_refused_with_a_reason(sample: Path, steps: tuple[Step, ...]):
+    log = read_log(sample.read_bytes())
+    kind = next(container for container in BUILT_IN if container.name == log.container)
+    results: dict[str, CompactionResult] = {}
+    for logged in log.transcripts:
+        result = compact_sync(logged.transcript, Policy(OnRequest(), steps, thinking_policy="keep"))
+        if isinstance(result, Skip):
+            continue
+        try:
+            log.write({logged.id: result})
+        except NotWritableError as error:
+            assert "read again" not in error.text
+            assert "read otherwise" not in error.text
+            if getattr(kind, "takes_out", False):
+                assert "summarises whole spans" not in error.text
+            continue
+        results[logged.id] = result
+    again = {logged.id: logged.transcript for logged in read_log(log.write(results)).transcripts}
+    assert all(says(again[name]) == says(result.transcript) for name, result in results.items())
 
 
 @each_sample

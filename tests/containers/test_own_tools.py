@@ -50,6 +50,13 @@ def test_a_case_fails_where_a_text_is_missing_or_a_replaced_one_stands():
     assert verdict(CASE, {"tool": "tool 1", "refused": "no"}, before)[0] == "refused before"
 
 
+def test_a_text_that_is_only_quoted_by_what_goes_need_not_be_there():
+    quoting = Said(frozenset({"see: hidden", "hidden"}), frozenset({"hidden", "summary"}))
+    case = Case("log", "claude_code", b"", b"", (quoting,), gone=frozenset({"see: hidden"}))
+    assert verdict(case, told("see: hidden"), told("summary"))[0] == "loaded"
+    assert verdict(case, told("see: hidden", "hidden"), told("summary"))[0] == "failed"
+
+
 def test_the_samples_of_each_kind_with_a_tool_can_be_written():
     kinds = {one.kind for path in SAMPLES.iterdir() if (one := case(path.name, Path(path).read_bytes()))}
     assert kinds == set(READERS)

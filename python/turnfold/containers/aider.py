@@ -70,6 +70,8 @@ class Aider:
                 first = change.logged.origins[hole.start][0]
                 last = change.logged.origins[hole.stop - 1][1]
                 lines = b"".join(b"#### %b\n" % line for line in hole.text.encode("utf-8", "replace").split(b"\n"))
+                if hole.start > 0 and change.logged.transcript.roles[hole.start - 1] == "user":
+                    lines = b"> \n" + lines
                 if hole.stop < len(change.logged.origins) and change.logged.transcript.roles[hole.stop] == "user":
                     lines += b"> \n"  # a printed line, so that the user's next lines are a message of their own
                 edits.append(Edit(first, last, lines))

@@ -30,6 +30,7 @@ class Atif(Listed):
 
     name: ClassVar[str] = "atif"
     title: ClassVar[str] = "ATIF trajectories: `schema_version` of ATIF and `steps` with `source` and `message`."
+    takes_out: ClassVar[bool] = False
 
     def mark(self, value: object) -> Mark | None:
         """See the version of the schema."""

@@ -21,6 +21,7 @@ class Bodies:
     name: ClassVar[str] = "bodies"
     title: ClassVar[str] = "Request bodies in a wire format: one file, or one a line."
     writes: ClassVar[bool] = True
+    holds_any_result: ClassVar[bool] = True
 
     def recognise(self, document: Document) -> Mark | None:
         """Read the file, or the first line that is not blank, as a body."""
@@ -59,7 +60,7 @@ class Bodies:
             if path:
                 line = document.lines[int(path[0])]
                 start, stop = line.start, line.stop
-            edits.append(Edit(start, stop, _compacted(change)))
+            edits.append(Edit(start, stop, change.result.to_json()))
         return apply_edits(document.data, edits)
 
 
@@ -81,24 +82,6 @@ def _read(body: bytes) -> Transcript | None:
         return Transcript.from_json(body.removeprefix(b"\xef\xbb\xbf"))
     except ReadError:
         return None
-
-
-def _compacted(change: Change) -> bytes:
-    transcript = change.logged.transcript
-    parts: list[range | bytes] = []
-    at = 0
-    starts = {hole.start: hole for hole in change.holes}
-    while at < len(transcript):
-        if hole := starts.get(at):
-            parts.append(transcript.text_message(hole.role, hole.text))
-            at = hole.stop
-        elif at in change.shortened:
-            parts.append(change.shortened[at][0])
-            at += 1
-        else:
-            parts.append(range(at, at + 1))
-            at += 1
-    return transcript.splice(parts).to_json()
 
 
 BODIES: Final = Bodies()

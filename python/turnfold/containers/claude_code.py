@@ -59,6 +59,7 @@ class ClaudeCode(Records):
 
     name: ClassVar[str] = "claude_code"
     title: ClassVar[str] = "Claude Code session logs: JSON lines with `uuid`, `parentUuid` and `message`."
+    takes_out: ClassVar[bool] = False
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:
         """See a message with `parentUuid` or `sessionId` beside it, or a record that no other tool writes."""

@@ -20,6 +20,7 @@ class CopilotChatReplay(Recording):
 
     name: ClassVar[str] = "copilot_chatreplay"
     title: ClassVar[str] = "VS Code Copilot Chat replays: `prompts` with `logs` of requests and tool calls."
+    reason: ClassVar[str] = "each request in it has the answer that it got, and nothing goes on from it"
 
     def recognise(self, document: Document) -> Mark | None:
         """See prompts with logs."""

@@ -41,6 +41,7 @@ class GeminiCli:
 
     name: ClassVar[str] = "gemini_cli"
     title: ClassVar[str] = "Gemini CLI sessions: `messages` of type user and gemini, as a document or JSON lines."
+    takes_out: ClassVar[bool] = False
     writes: ClassVar[bool] = True
 
     def recognise(self, document: Document) -> Mark | None:

@@ -19,6 +19,7 @@ class GeminiWire(Records):
 
     name: ClassVar[str] = "gemini_wire"
     title: ClassVar[str] = "Recorded answers of the Gemini API: JSON lines with `method` and `response`."
+    reason: ClassVar[str] = "it holds answers as they came, and nothing goes on from it"
     writes: ClassVar[bool] = False
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:

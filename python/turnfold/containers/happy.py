@@ -43,6 +43,7 @@ class Happy(Recording):
 
     name: ClassVar[str] = "happy"
     title: ClassVar[str] = "Debug logs of the Happy CLI: timed lines, and messages of Claude Code as JSON below them."
+    reason: ClassVar[str] = "Happy shortens what it logs and never loads it; the session is Claude Code's own log"
 
     def recognise(self, document: Document) -> Mark | None:
         """See an entry that tells of a message, with an object below it."""

@@ -28,6 +28,9 @@ class HttpCassette(Recording):
 
     name: ClassVar[str] = "http_cassette"
     title: ClassVar[str] = "HTTP recordings in YAML (VCR cassettes): requests to model providers with their responses."
+    reason: ClassVar[str] = (
+        "each answer in it was given to the request as it stands, and a player would give it to another"
+    )
 
     def recognise(self, document: Document) -> Mark | None:
         """See `interactions:` at the start of the first line that is neither a comment nor a version."""

@@ -18,6 +18,7 @@ class HttpExchanges(Recording):
 
     name: ClassVar[str] = "http_exchanges"
     title: ClassVar[str] = "HTTP recordings in JSON: a list of `request` and `response` with their bodies."
+    reason: ClassVar[str] = "each answer in it was given to the request as it stands"
 
     def recognise(self, document: Document) -> Mark | None:
         """See a list whose first item has a request with an address and a response."""

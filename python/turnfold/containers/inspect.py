@@ -68,8 +68,9 @@ class Inspect(Listed):
         marked = len(summaries) == 1 and all(_stands(e.value) for e in elements[: min(removed)] if e.index in shown)
         note = {"metadata": {"summary": True}} if marked else {}
         new = [(index, encode({"role": role, "content": text, **note})) for index, role, text in summaries]
-        # Without input messages, Inspect would show these again, as input.
-        superseded = {e.index for e in elements if e.index not in shown} if marked else set()
+        # Without input messages, or with their summary gone, Inspect would show these again.
+        again = marked or any(object_of(elements[index].value, "metadata").get("summary") for index in removed)
+        superseded = {e.index for e in elements if e.index not in shown} if again else set()
         return edit_items([(e.start, e.stop) for e in elements], {*removed, *superseded}, new)
 
 

@@ -19,6 +19,9 @@ class InterCode(Recording):
 
     name: ClassVar[str] = "intercode"
     title: ClassVar[str] = "InterCode results: `turn_history` with parallel lists of actions and observations."
+    reason: ClassVar[str] = (
+        "its turns are numbers in parallel lists of actions, observations and rewards, and a summary is none of these"
+    )
 
     def recognise(self, document: Document) -> Mark | None:
         """See a task with a history of turns."""

@@ -24,6 +24,7 @@ class Kimi(Records):
 
     name: ClassVar[str] = "kimi"
     title: ClassVar[str] = "Kimi Code CLI session logs: `context.*` records, one a line."
+    takes_out: ClassVar[bool] = False
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:
         """See a record that changes the context."""

@@ -75,7 +75,7 @@ class Langfuse(Listed):
     def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put the summary in the place of input messages."""
         origins = change.logged.origins
-        if any(not origins[m] for hole in change.holes for m in range(hole.start, hole.stop)):
+        if not all(origins[m] for m in change.gone):
             raise NotWritableError("An observation's output, and an input that is no list, are not replaced")
         return super().summarise(document, elements, change)
 

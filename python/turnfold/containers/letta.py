@@ -80,9 +80,11 @@ class Letta(Listed):
             return edit_items([(e.start, e.stop) for e in elements], removed, new)
         if None in gone or len(summaries) > 1:
             raise NotWritableError("Letta keeps one summary, and messages by their ids: use a policy with one summary")
+        places = {k for k, identifier in enumerate(ids) if identifier in gone}
+        if not summaries:
+            return edit_items([(s.start, s.stop) for s in spans], places, [])
         _, role, text = summaries[0]
         message = _message(elements, 1 + max((_number(e.value) for e in elements), default=0), role, text)
-        places = {k for k, identifier in enumerate(ids) if identifier in gone}
         added = edit_items([(e.start, e.stop) for e in elements], set(), [(len(elements), encode(message))])
         context = edit_items([(s.start, s.stop) for s in spans], places, [(min(places), encode(message["id"]))])
         return [*added, *context]

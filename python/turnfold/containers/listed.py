@@ -50,6 +50,8 @@ class Listed(ABC):
     title: ClassVar[str]
     writes: ClassVar[bool] = True
     wire_format: ClassVar[str] = "openai.chat"
+    takes_out: ClassVar[bool] = True
+    """Whether messages can go without a summary: an element that is not there says nothing."""
 
     @abstractmethod
     def mark(self, value: object) -> Mark | None:
@@ -160,7 +162,7 @@ class Listed(ABC):
     def _edits(self, document: Document, path: tuple[str | int, ...], change: Change) -> Iterable[Edit]:
         document, path, texts = _opened(document, path)
         elements = document.items_at(path)
-        edits = list(self.summarise(document, elements, change)) if change.holes else []
+        edits = list(self.summarise(document, elements, change)) if change.holes or change.dropped else []
         edits += (edit_value(document, elements[place[0]], place, value) for place, value in shortened(change))
         for text in reversed(texts):
             edits = list(text.edits(edits))
@@ -182,16 +184,16 @@ def placed(change: Change) -> tuple[AbstractSet[int], list[tuple[int, str, str]]
     Raises `NotWritableError` where one record holds both a message that goes and one that stays.
     """
     origins = change.logged.origins
-    gone = {index for hole in change.holes for m in range(hole.start, hole.stop) for index in origins[m]}
-    kept_messages = set(range(len(origins))).difference(*(range(h.start, h.stop) for h in change.holes))
-    both = gone & {index for message in kept_messages for index in origins[message]}
+    gone_messages = change.gone
+    gone = {index for message in gone_messages for index in origins[message]}
+    both = gone & {index for m, indexes in enumerate(origins) if m not in gone_messages for index in indexes}
     if both:
         raise NotWritableError(f"Record {min(both)} holds messages that go and messages that stay: choose another cut")
+    if not all(origins[message] for message in gone_messages):
+        raise NotWritableError("What the result leaves out does not stand among the records of this log")
     summaries = []
     for hole in change.holes:
         own = [index for m in range(hole.start, hole.stop) for index in origins[m]]
-        if not all(origins[hole.start : hole.stop]):
-            raise NotWritableError("What the summary replaces does not stand among the records of this log")
         summaries.append((min(own), hole.role, hole.text))
     return gone, summaries
 
@@ -219,6 +221,10 @@ def shortened(change: Change) -> Iterator[tuple[Place, bytes]]:
         if len(places) == 1 and places[0] is not None and not places[0][1]:
             yield places[0], whole
             continue
+        if message in change.stripped:
+            raise NotWritableError(
+                f"Message {message} loses its reasoning, and is no single value of the log: use a policy that leaves it"
+            )
         for number, text in texts.items():
             place = places[number] if number < len(places) else None
             if place is None:

@@ -1,7 +1,7 @@
 """One log, read: its transcripts, and the way to write compactions of them back."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from turnfold.containers.document import Document
 from turnfold.containers.protocol import Change, Container, Hole, LoggedTranscript, Reading
@@ -50,9 +50,9 @@ class Log:
             if identifier not in known:
                 raise ArgumentError(f"This log has no transcript {identifier!r}")
         if not self._kind.writes:
-            raise NotWritableError(f"A log of kind {self.container} is a recording: results cannot be written into it")
-        holds_any = getattr(self._kind, "holds_any_result", False)
-        changes = tuple(_change(known[name], result, holds_any=holds_any) for name, result in results.items())
+            why = getattr(self._kind, "reason", "results have no place in it")
+            raise NotWritableError(f"A log of kind {self.container} is a recording and is not written to: {why}")
+        changes = tuple(_change(known[name], result, self._kind) for name, result in results.items())
         written = self._kind.write(self.document, self.reading, changes)
         self._check(written, results)
         return written
@@ -100,43 +100,72 @@ def read_log(data: bytes | bytearray | memoryview, *, container: str | None = No
     return Log(kind.name, reason, kind.read(document), document, kind)
 
 
-def _change(logged: LoggedTranscript, result: Applied, *, holds_any: bool) -> Change:
+def _change(logged: LoggedTranscript, result: Applied, kind: Container) -> Change:
     plan = result.plan
     if plan.source != logged.transcript.fingerprint:
         raise PlanMismatchError(f"The result for transcript {logged.id!r} was made from another one")
     holes: list[Hole] = []
     shortened: dict[int, tuple[bytes, Mapping[int, str]]] = {}
+    stripped: set[int] = set()
+    dropped: list[range] = []
     at = 0
-    is_rewritten = False
     for tile in plan.tiles:
         match tile:
+            case SummaryHole(start=start, stop=stop):
+                text = "".join(block.text for block in result.transcript.blocks(at))
+                kept = tuple(range(part.start, part.stop) for part in tile.kept)
+                holes.append(Hole(start, stop, result.transcript.roles[at], text, kept))
+                at += 1
+                for part in tile.kept:
+                    if isinstance(part, StripBlocks):
+                        shortened[part.start] = (result.transcript.message_json(at), {})
+                        stripped.add(part.start)
+                    at += part.stop - part.start
+            case EditBlocks(start=start):
+                texts = dict(_result_texts(result.transcript, at, tile.edited)) if not tile.stripped else {}
+                shortened[start] = (result.transcript.message_json(at), texts)
+                stripped.update((start,) if tile.stripped else ())
+                at += 1
+            case StripBlocks(start=start):
+                shortened[start] = (result.transcript.message_json(at), {})
+                stripped.add(start)
+                at += 1
+            case DropRange(start=start, stop=stop):
+                dropped.append(range(start, stop))
             case KeepRange(start=start, stop=stop):
                 at += stop - start
-            case SummaryHole(start=start, stop=stop) if not tile.kept:
-                text = "".join(block.text for block in result.transcript.blocks(at))
-                holes.append(Hole(start, stop, result.transcript.roles[at], text))
-                at += 1
-            case EditBlocks(start=start) if not tile.stripped:
-                texts = dict(_result_texts(result.transcript, at, tile.edited))
-                shortened[start] = (result.transcript.message_json(at), texts)
-                at += 1
-            case SummaryHole(start=start, stop=stop) if holds_any:
-                text = "".join(block.text for block in result.transcript.blocks(at))
-                holes.append(Hole(start, stop, result.transcript.roles[at], text))
-                at += 1 + sum(kept.stop - kept.start for kept in tile.kept)
-                is_rewritten = True
-            case DropRange() if holds_any:
-                is_rewritten = True
-            case StripBlocks() | EditBlocks() if holds_any:
-                at += 1
-                is_rewritten = True
-            case DropRange() | StripBlocks() | SummaryHole() | EditBlocks():
-                raise NotWritableError(
-                    f"A log has no record for messages {tile.start} to {tile.stop} as the plan leaves them: "
-                    "dropped, without their reasoning, or kept behind the summary"
-                )
     tokens = result.before.n, result.after.n
-    return Change(logged, result.transcript, tuple(holes), shortened, *tokens, is_rewritten=is_rewritten)
+    change = Change(
+        logged,
+        result.transcript,
+        tuple(holes),
+        shortened,
+        *tokens,
+        dropped=tuple(dropped),
+        stripped=frozenset(stripped),
+    )
+    return _fitting(change, kind)
+
+
+def _fitting(change: Change, kind: Container) -> Change:
+    """Return a change as a kind of log can take it. Raises `NotWritableError` where its records hold no such result."""
+    keeping = next((hole for hole in change.holes if hole.kept), None)
+    if not change.dropped and keeping is None and not change.stripped:
+        return change
+    if getattr(kind, "holds_any_result", False):
+        plain = {message: new for message, new in change.shortened.items() if message not in change.stripped}
+        return replace(change, shortened=plain, is_rewritten=True)
+    if getattr(kind, "takes_out", False) or (keeping is None and not change.dropped):
+        return change
+    which, what = (
+        (change.dropped[0], "go without a summary")
+        if keeping is None
+        else (range(keeping.start, keeping.stop), "go in part, and the rest stays behind the summary")
+    )
+    raise NotWritableError(
+        f"Messages {which.start} to {which.stop} {what}, and what {kind.name} records of a compaction cannot say that: "
+        "use a policy that summarises whole spans"
+    )
 
 
 def _result_texts(transcript: Transcript, message: int, changed: tuple[int, ...]) -> Iterator[tuple[int, str]]:

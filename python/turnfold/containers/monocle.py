@@ -63,7 +63,7 @@ class Monocle(Listed):
     def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put the summary in the place of input texts."""
         origins = change.logged.origins
-        if any(not origins[m] for hole in change.holes for m in range(hole.start, hole.stop)):
+        if not all(origins[m] for m in change.gone):
             raise NotWritableError("A span's output is not replaced: choose another cut")
         return super().summarise(document, elements, change)
 

@@ -92,12 +92,16 @@ class OpenHandsV0(Listed):
         if len(last) < len(elements) or any(type(k) is not int for k in ids) or len(set(ids)) < len(ids):
             new = [(index, encode(_message(elements[index], role, text))) for index, role, text in summaries]
             return edit_items([(element.start, element.stop) for element in elements], removed, new)
-        if len(summaries) > 1 or change.holes[0].role != "user":
+        if len(summaries) > 1 or any(role != "user" for _, role, _ in summaries):
             raise NotWritableError(
                 "OpenHands keeps one summary, which is the user's: use a policy with one such summary"
             )
-        stays = set(range(len(change.logged.origins))) - set(range(change.holes[0].start, change.holes[0].stop))
-        if any(_condenses(last[index]) for message in stays for index in change.logged.origins[message]):
+        if not summaries and any(_condenses(last[index]) for index in removed):
+            raise NotWritableError(
+                "OpenHands shows the summary of its last condensation that has one: it can be replaced, not dropped"
+            )
+        stays = set(range(len(change.logged.origins))) - change.gone
+        if summaries and any(_condenses(last[index]) for message in stays for index in change.logged.origins[message]):
             raise NotWritableError(
                 "An earlier condensation's summary would stay beside the new one: choose another cut"
             )
@@ -277,27 +281,24 @@ def _recalled(extras: Mapping[str, object]) -> str:
 
 
 def _condensation(events: Sequence[_Event], change: Change, removed: AbstractSet[int]) -> object:
-    hole = change.holes[0]
+    hole = next(iter(change.holes), None)
     new = [k for index, event in enumerate(events) if index in removed and isinstance(k := event["id"], int)]
+    stamp = {"timestamp": events[-1]["timestamp"]} if "timestamp" in events[-1] else {}
+    args: dict[str, object] = {
+        "forgotten_event_ids": new,
+        "forgotten_events_start_id": None,
+        "forgotten_events_end_id": None,
+    }
+    head = {"id": max(k for event in events if isinstance(k := event["id"], int)) + 1, **stamp, "source": "agent"}
+    if hole is None:
+        args |= {"summary": None, "summary_offset": None}
+        return {**head, "message": f"Condenser is dropping the events: {new}.", "action": "condensation", "args": args}
     forgotten = {*_forgotten(events), *new}
     # Events without a message, behind the last message before the hole, make no difference.
     stop = max((index for origins in change.logged.origins[: hole.start] for index in origins), default=-1) + 1
     offset = sum(_in_history(event) and event["id"] not in forgotten for event in events[:stop])
-    stamp = {"timestamp": events[-1]["timestamp"]} if "timestamp" in events[-1] else {}
-    return {
-        "id": max(k for event in events if isinstance(k := event["id"], int)) + 1,
-        **stamp,
-        "source": "agent",
-        "message": f"Summary: {hole.text}",
-        "action": "condensation",
-        "args": {
-            "forgotten_event_ids": new,
-            "forgotten_events_start_id": None,
-            "forgotten_events_end_id": None,
-            "summary": hole.text,
-            "summary_offset": offset,
-        },
-    }
+    args |= {"summary": hole.text, "summary_offset": offset}
+    return {**head, "message": f"Summary: {hole.text}", "action": "condensation", "args": args}
 
 
 def _message(like: Record, role: str, text: str) -> object:

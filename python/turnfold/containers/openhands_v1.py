@@ -81,26 +81,43 @@ class OpenHandsV1(Records):
         stamp = {"timestamp": last["timestamp"]} if "timestamp" in last else {}
         new: list[tuple[int, bytes]] = []
         for number, hole in enumerate(change.holes):
-            gone = {index for m in range(hole.start, hole.stop) for index in change.logged.origins[m]}
+            gone = {index for m in hole.gone for index in change.logged.origins[m]}
             forgotten = [entry.id for entry in seen if entry.index in gone]
             before = {index for origins in change.logged.origins[: hole.start] for index in origins}
             # Each earlier hole is one summary by then.
             swallowed = sum(entry.index in before for entry in seen)
             for earlier in change.holes[:number]:
-                within = {index for m in range(earlier.start, earlier.stop) for index in change.logged.origins[m]}
+                within = {index for m in earlier.gone for index in change.logged.origins[m]}
                 swallowed += 1 - sum(entry.index in within for entry in seen)
-            condensation = {
-                "id": f"{text_of(last, 'id') or 'event'}-condensation-{number}",
-                **stamp,
-                "source": "environment",
-                "forgotten_event_ids": forgotten,
-                "summary": hole.text,
-                "summary_offset": swallowed,
-                "llm_response_id": f"{text_of(last, 'id') or 'event'}-turnfold",
-                "kind": "Condensation",
-            }
-            new.append((len(records), encode(condensation)))
+            summary = {"summary": hole.text, "summary_offset": swallowed}
+            new.append((len(records), _condensation(last, stamp, number, forgotten, summary)))
+        # Behind the summaries, whose offsets count what goes without one.
+        dropped = {index for part in change.dropped for m in part for index in change.logged.origins[m]}
+        if dropped:
+            forgotten = [entry.id for entry in seen if entry.index in dropped]
+            new.append((len(records), _condensation(last, stamp, len(change.holes), forgotten, {})))
         return edit_records(document, set(), new)
+
+
+def _condensation(
+    last: Mapping[str, object],
+    stamp: Mapping[str, object],
+    number: int,
+    forgotten: Sequence[str],
+    summary: Mapping[str, object],
+) -> bytes:
+    name = text_of(last, "id") or "event"
+    return encode(
+        {
+            "id": f"{name}-condensation-{number}",
+            **stamp,
+            "source": "environment",
+            "forgotten_event_ids": forgotten,
+            **summary,
+            "llm_response_id": f"{name}-turnfold",
+            "kind": "Condensation",
+        }
+    )
 
 
 def _seen(records: Sequence[Record]) -> list[_Seen]:

@@ -101,7 +101,7 @@ class OpenTelemetry(Listed):
     def summarise(self, document: Document, elements: Sequence[Record], change: Change) -> Iterable[Edit]:
         """Put the summary in the place of input messages."""
         origins = change.logged.origins
-        if any(not origins[m] for hole in change.holes for m in range(hole.start, hole.stop)):
+        if not all(origins[m] for m in change.gone):
             raise NotWritableError("A span's output and its numbered attributes are not replaced: choose another cut")
         return super().summarise(document, elements, change)
 

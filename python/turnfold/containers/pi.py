@@ -41,6 +41,7 @@ class Pi(Records):
 
     name: ClassVar[str] = "pi"
     title: ClassVar[str] = "pi session logs: JSON lines that start with a `session`."
+    takes_out: ClassVar[bool] = False
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:
         """See the session, or one of the tool's own entries."""

@@ -56,12 +56,22 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Hole:
-    """Messages `[start, stop)` of the log's transcript are replaced by one with `role` and `text`."""
+    """Messages `[start, stop)` of the log's transcript are replaced by one with `role` and `text`.
+
+    Those in `kept` stay, and follow it in order.
+    """
 
     start: int
     stop: int
     role: str
     text: str
+    kept: tuple[range, ...] = ()
+
+    @property
+    def gone(self) -> tuple[int, ...]:
+        """The messages that go, in order; never none."""
+        stay = {message for kept in self.kept for message in kept}
+        return tuple(message for message in range(self.start, self.stop) if message not in stay)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,10 @@ class Change:
     """A compaction, as a container writes it: `result` is what the written log has to read as.
 
     `shortened` has, a message that stays with some results cut, the whole new message as JSON of the view's format, and
-    the new texts by the number of the result in its message. Tokens are those of the view, most likely count.
+    the new texts by the number of the result in its message. Of these, `stripped` lose more than text: reasoning, say.
+    Messages in `dropped` go without a summary. Tokens are those of the view, most likely count.
+
+    A hole that keeps messages, and dropped ones, are given only to a container that `takes_out` messages.
     `is_rewritten` says that more differs than holes and shortened results; only a container that has
     `holds_any_result`, since its tool records all messages of a result, is given such a change.
     """
@@ -81,6 +94,13 @@ class Change:
     before_tokens: int
     after_tokens: int
     is_rewritten: bool = False
+    dropped: tuple[range, ...] = ()
+    stripped: frozenset[int] = frozenset()
+
+    @property
+    def gone(self) -> frozenset[int]:
+        """Every message that goes, summarised or not."""
+        return frozenset(m for part in (*(hole.gone for hole in self.holes), *self.dropped) for m in part)
 
 
 class Container(Protocol):
@@ -96,7 +116,7 @@ class Container(Protocol):
 
     @property
     def writes(self) -> bool:
-        """Whether `write` can put results into the log. False for pure recordings."""
+        """Whether `write` can put results into the log. False for pure recordings, whose `reason` says why not."""
 
     def recognise(self, document: Document) -> Mark | None:
         """Return the strongest mark of this container; None where there is none. Looks at the start of the log only

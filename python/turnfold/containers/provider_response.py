@@ -19,6 +19,7 @@ class ProviderResponse(Recording):
 
     name: ClassVar[str] = "provider_response"
     title: ClassVar[str] = "A single response of a provider, as JSON or as the event stream it came in."
+    reason: ClassVar[str] = "it holds an answer and not the request, so a summary would stand for what is not there"
 
     def recognise(self, document: Document) -> Mark | None:
         """See the shape of a response, or the first events of a stream."""

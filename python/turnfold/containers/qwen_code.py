@@ -43,6 +43,7 @@ class QwenCode(Records):
     """
 
     name: ClassVar[str] = "qwen_code"
+    takes_out: ClassVar[bool] = False
     title: ClassVar[str] = "Qwen Code session logs: JSON lines with `uuid`, `parentUuid` and Gemini contents."
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:

@@ -8,11 +8,12 @@ from turnfold.errors import NotWritableError
 
 
 class Recording:
-    """What a `Container` needs where results have no place in the log."""
+    """What a `Container` needs where results have no place in the log. `reason` says why they have none."""
 
     name: ClassVar[str]
+    reason: ClassVar[str]
     writes: ClassVar[bool] = False
 
     def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
         """Refuse: the log would no longer say what happened."""
-        raise NotWritableError(f"A log of kind {self.name} is a recording: results cannot be written into it")
+        raise NotWritableError(f"A log of kind {self.name} is a recording and is not written to: {self.reason}")

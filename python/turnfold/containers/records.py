@@ -26,6 +26,9 @@ class Records(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
     writes: ClassVar[bool] = True
+    takes_out: ClassVar[bool] = True
+    """Whether messages can go without a summary: a record that is not there says nothing. False where the tool has a
+    record of its own for compactions, which holds summaries only, or where records name each other."""
 
     @abstractmethod
     def mark(self, record: Mapping[str, object]) -> Mark | None:
@@ -91,7 +94,7 @@ class Records(ABC):
         """Return the edits that record all changes."""
         rows = self.rows(document) if any(change.shortened for change in changes) else ()
         for change in changes:
-            if change.holes:
+            if change.holes or change.dropped:
                 yield from self.summarise(document, change)
             for place, value in shortened(change):
                 yield edit_value(document, rows[place[0]], place, value)

@@ -23,6 +23,7 @@ class ToolBenchTree(Recording):
 
     name: ClassVar[str] = "toolbench_tree"
     title: ClassVar[str] = "ToolBench search trees without training messages: a transcript a branch."
+    reason: ClassVar[str] = "branches of the search share their nodes, so a summary of one would change the others"
 
     def recognise(self, document: Document) -> Mark | None:
         """See the tree, and nothing made of it."""
