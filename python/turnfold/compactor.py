@@ -236,7 +236,7 @@ def _opened(transcript: Transcript, planned: CompactionPlan, started: float) -> 
 
 
 def _is_asked(request: SummaryRequest) -> bool:
-    return schema_named(request.schema).style != "marker"
+    return schema_named(request.schema).style != "marker" and not request.by_rule
 
 
 async def _ask(

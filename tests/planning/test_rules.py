@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from turnfold import meter
-from turnfold.model.summary import DigestKind, SourceMessage, SourcePart, SummaryRequest, ToolDigest
+from turnfold.model.facts import DigestKind
+from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest, ToolDigest
 from turnfold.planning.wrapper import MARKER_BODY
 from turnfold.prompts.render import read_sections, render_sections
 from turnfold.prompts.schemas import NINE_SECTIONS, Topic

@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 
 from turnfold.model.counts import TokenCount
+from turnfold.model.facts import FactDetail
 from turnfold.model.findings import Finding
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.provider import ProviderRequest
@@ -104,7 +105,8 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     Up to `task_max_tokens` of them are for quoting the first user message, and as many for the request in work. What
     `kept` names stays and follows the summary, in order: what the policy spares, state that is still in force, and what
     only the server holds. `temperature` and `timeout_seconds` are for who writes it, who is shown reasoning
-    and results clipped to `reasoning_tokens` and `result_tokens` each.
+    and results clipped to `reasoning_tokens` and `result_tokens` each; `facts` and `model_input_tokens` are as in
+    `Summarize`.
 
     `stop` is where the transcript is cut. `keep` is the tail that the policy asks for, and `desired_stop` where that
     alone would cut. `desired_role` is the policy's: the provider may want another there. `record` is what the summary
@@ -126,6 +128,8 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     desired_stop: int | None = None
     desired_role: SummaryRole | None = None
     record: SummaryRecord | None = None
+    facts: FactDetail = "none"
+    model_input_tokens: int | None = None
 
     @property
     def gone(self) -> tuple[range, ...]:

@@ -3,6 +3,7 @@
 import msgspec
 
 from turnfold.errors import ArgumentError
+from turnfold.model.facts import FactDetail
 from turnfold.model.plan import CutSide, Fit, Place, SummaryRole
 from turnfold.model.provider import ProviderRule
 from turnfold.model.selection import KeepMessages, KeepToolGroups, Scope, Tail
@@ -67,7 +68,9 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     that it replaces, or at the start, after instructions and head. `max_share` (0..1) is the most that it may take of
     what the limit leaves free. Of what it replaces, a summarizer is shown reasoning and results clipped to
     `reasoning_tokens` and `result_tokens` each; None shows all. `unit` says what a turn is in what the summary records
-    of the turns that it covers: see `TurnsSinceSummary`.
+    of the turns that it covers: see `TurnsSinceSummary`. `facts` are for a summary that says what each call did. A
+    model is asked where what is replaced counts at most `model_input_tokens`, else the summary is made by rule: None
+    always asks, 0 never.
     """
 
     keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(4))
@@ -84,12 +87,15 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     reasoning_tokens: int | None = None
     result_tokens: int | None = None
     unit: TurnUnit = "user"
+    facts: FactDetail = "none"
+    model_input_tokens: int | None = None
 
     def __post_init__(self) -> None:
         at_least("max_tokens", self.max_tokens, 0)
         at_least("task_max_tokens", self.task_max_tokens, 0)
         check_share("max_share", self.max_share)
-        for name, value in (("reasoning_tokens", self.reasoning_tokens), ("result_tokens", self.result_tokens)):
+        for name in ("reasoning_tokens", "result_tokens", "model_input_tokens"):
+            value: int | None = getattr(self, name)
             if value is not None:
                 at_least(name, value, 0)
         if not 0 <= self.temperature <= 2:

@@ -5,6 +5,7 @@ from typing import Final, Literal
 import msgspec
 
 from turnfold.model.blocks import BlockKind
+from turnfold.model.facts import DigestKind, ToolFacts
 from turnfold.model.judgement import ReplyFault
 
 
@@ -69,9 +70,6 @@ class SummaryRecord(msgspec.Struct, frozen=True):
     updated: str | None = None
 
 
-DigestKind = Literal["read", "shell", "search", "write", "other"]
-
-
 class ToolDigest(msgspec.Struct, frozen=True):
     """What one tool call did, by rule.
 
@@ -103,7 +101,8 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     there are; `partials` are the summaries of consecutive pieces, to be made into one. `refused` says why the last
     reply to this request was not used.
 
-    `record` is what the summary message will say of itself.
+    `record` is what the summary message will say of itself. `facts` are more of each call than `digests` have, where
+    the policy asks for them: models are not shown them. `by_rule` says that no model is to be asked.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -121,6 +120,8 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     partials: tuple[str, ...] = ()
     refused: ReplyFault | None = None
     record: SummaryRecord | None = None
+    facts: tuple[ToolFacts, ...] = ()
+    by_rule: bool = False
 
 
 StopReason = Literal["end", "length", "refusal", "tool_call", "other"]

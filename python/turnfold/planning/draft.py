@@ -203,6 +203,8 @@ class Draft:
             desired_stop=hole.selection.wanted,
             desired_role=hole.step.role,
             record=hole.record,
+            facts=hole.step.facts,
+            model_input_tokens=hole.step.model_input_tokens,
         )
 
     def _dropped(self, selection: Selection) -> Iterator[Tile]:

@@ -4,16 +4,21 @@ from dataclasses import dataclass
 
 from turnfold import meter
 from turnfold.errors import ArgumentError, PlanMismatchError
+from turnfold.model.facts import ToolFacts
 from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole
 from turnfold.model.quoting import neutralise
 from turnfold.model.result import TaskKept
 from turnfold.model.summary import SummaryRecord
+from turnfold.planning.facts import facts_of
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
 from turnfold.planning.selection import Selection
 from turnfold.planning.wrapper import MARKER_BODY, wrapped
 from turnfold.transcript import Transcript
+
+_ERROR_PART = 4
+"""One of so many parts of the room is the most that the text of one error takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,12 @@ class Opening:
     room_tokens: int
     source_tokens: int
     _measure: Measure
+    _ground: Ground
+
+    def facts(self) -> tuple[ToolFacts, ...]:
+        """Return the facts of the calls that go, as far as the policy asks for them. O(bytes)."""
+        error_tokens = self.room_tokens // _ERROR_PART
+        return facts_of(self._ground, self.hole.gone, self.encoding, self.hole.facts, error_tokens=error_tokens)
 
     def message(self, summary: str) -> str:
         """Return the text of the summary message: within the cap, for which a long summary is cut on a character."""
@@ -95,6 +106,7 @@ def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
         room_tokens=_room(measure, hole, record, fitted),
         source_tokens=sum(measure.messages(going.start, going.stop) for going in hole.gone),
         _measure=measure,
+        _ground=ground,
     )
 
 

@@ -29,6 +29,8 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         schema=hole.schema,
         temperature=hole.temperature,
         record=opening.record,
+        facts=opening.facts(),
+        by_rule=hole.model_input_tokens is not None and opening.source_tokens > hole.model_input_tokens,
     )
 
 

@@ -11,7 +11,7 @@ Redact = Callable[[str], str]
 
 
 def redacted(request: SummaryRequest, redact: Redact | None) -> SummaryRequest:
-    """Return `request` with `redact` applied to every text in it, identifiers and digests included.
+    """Return `request` with `redact` applied to every text in it, identifiers and digests included; without facts.
 
     The names of tools and the ids of calls count as text too. What `redact` raises goes through, so that nothing is
     sent. The caller keeps the request as it was: a reply is judged against that, and names that were hidden from the
@@ -51,6 +51,7 @@ def redacted(request: SummaryRequest, redact: Redact | None) -> SummaryRequest:
             )
             for digest in request.digests
         ),
+        facts=(),
         identifiers=tuple(dict.fromkeys(_text(redact, name) for name in request.identifiers)),
     )
 

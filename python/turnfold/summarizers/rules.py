@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import get_args
 
 from turnfold import meter
+from turnfold.model.facts import DigestKind
 from turnfold.model.judgement import BY_RULE, ReplyPolicy
 from turnfold.model.quoting import neutralise
-from turnfold.model.summary import DigestKind, SourceMessage, SummaryReply, SummaryRequest, ToolDigest
+from turnfold.model.summary import SourceMessage, SummaryReply, SummaryRequest, ToolDigest
 from turnfold.planning.wrapper import MARKER_BODY
 from turnfold.prompts.render import heading_text, item_text, read_sections, render_sections
 from turnfold.prompts.schema import SummarySchema, Topic

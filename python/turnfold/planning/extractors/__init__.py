@@ -1,0 +1,1 @@
+"""One extractor a file: what one kind of tool says of its work."""
