@@ -16,6 +16,8 @@ SHARED = Path(__file__).parents[2] / "shared/cases"
 COVERED = {
     ("meter", "text"),
     ("batch", "text"),
+    ("summarize", "openai-chat"),
+    ("summarize", "openai-responses"),
     *((layer, wire) for layer in ("meter", "prefix") for wire in ("openai-chat", "anthropic")),
     *((layer, wire) for layer in ("pairs", "split", "adapters") for wire in ("openai-chat", "anthropic", "gemini")),
     *((layer, "openai-responses") for layer in ("pairs", "split")),
@@ -92,6 +94,13 @@ UNKNOWN = [
     ("098", lambda c: c["expect"].update(made_up=1)),
     ("098", lambda c: c["input"]["params"].update(made_up=1)),
     ("098", lambda c: c["input"]["jobs"][0].update(made_up=1)),
+    ("083", lambda c: c["expect"].update(made_up=1)),
+    ("083", lambda c: c["expect"]["summarizer_request"].update(made_up=1)),
+    ("083", lambda c: c["expect"]["result"].update(made_up=1)),
+    ("083", lambda c: c["expect"]["result"].update(reason="made_up")),
+    ("083", lambda c: c["input"]["params"].update(made_up=1)),
+    ("080", lambda c: c["input"]["summarizer"][0].update(made_up=1)),
+    ("086", lambda c: c["expect"]["after_all_rounds"].update(made_up=1)),
 ]
 
 
@@ -158,6 +167,29 @@ WRONG = [
     ("100", lambda c: c["expect"].update(cancelled_calls_observe_cancellation=["j1"])),
     ("101", lambda c: c["input"]["params"].update(deadline=13)),
     ("103", lambda c: c["input"]["params"].update(limit=3)),
+    ("019", lambda c: c["expect"]["pairs"].update(paired=2)),
+    ("046", lambda c: c["expect"]["result"].update(reason="no_reduction")),
+    ("046", lambda c: c["input"]["params"].update(keep_last=0)),
+    ("047", lambda c: c["expect"]["result"].update(reason_in=["no_progress"])),
+    ("049", lambda c: c["expect"]["result"].update(committed=True)),
+    ("049", lambda c: c["expect"]["tokens"][0].update(op="lt")),
+    ("050", lambda c: c["expect"]["result"].update(used_fallback=False)),
+    ("050", lambda c: c["expect"]["result"]["tokens_after"].update(value=20)),
+    ("052", lambda c: c["input"]["params"].update(summarizer_window_tokens=100)),
+    ("055", lambda c: c["expect"]["every_request_tokens"].update(value=400)),
+    ("055", lambda c: c["expect"]["result"]["summarizer_calls"].update(max=5)),
+    ("056", lambda c: c["expect"].update(must_contain_in_output=["REQ-79"])),
+    ("079", lambda c: c["input"]["summarizer"][0].update({"return": "The port is 8080."})),
+    ("080", lambda c: c["expect"]["result"].update(reason="no_reduction")),
+    ("082", lambda c: c["expect"]["summarizer_request"].update(tools=["run"])),
+    ("083", lambda c: c["expect"]["summarizer_request"].update(last_message_role="assistant")),
+    ("083", lambda c: c["expect"]["result"].update(committed=False)),
+    ("085", lambda c: c["expect"]["result"].update(committed=True)),
+    ("086", lambda c: c["expect"]["after_all_rounds"].update(summary_wrapper_occurrences=2)),
+    ("086", lambda c: c["expect"]["after_all_rounds"]["summary_tokens"].update(value=20)),
+    ("088", lambda c: c["expect"].update(summary_role="assistant")),
+    ("088", lambda c: c["expect"].update(must_not_be_system_text=["careful build assistant"])),
+    ("113", lambda c: c["expect"].update(must_contain_in_output=["TASK-43"])),
 ]
 
 

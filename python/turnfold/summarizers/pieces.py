@@ -26,6 +26,7 @@ _NAMES_SHARE: Final = 0.125
 _SLACK_SHARE: Final = 0.01  # texts that are joined count a little more or less than each for itself
 _CHARACTERS_PER_TOKEN: Final = 128  # no token of ordinary text is longer
 
+_LONGEST_REFUSAL: Final = "injection"
 _SAMPLE: Final = "- src/parser.py: the tokenizer drops the minus sign in line 42, so `-1` reads as 1.\n" * 4
 
 Unit = tuple[SourceMessage, ...]
@@ -36,14 +37,18 @@ class Room:
     """What one call takes: `limit_tokens` of request, the window without the reserve, and `reply_tokens` of reply.
 
     Both are as the models of `models` count; None is a model that nobody named, and counts as the transcript's does.
+    `asks_again` says that a request may be sent again, with a word on why the reply to it could not be used.
     """
 
     limit_tokens: int
     reply_tokens: int
     models: tuple[str | None, ...]
+    asks_again: bool = False
 
     def share(self, request: SummaryRequest) -> float:
         """How much of the limit a request fills, by the upper bound of its count. Linear in its text."""
+        if self.asks_again:
+            request = structs.replace(request, refused=_LONGEST_REFUSAL)
         return max(request_tokens(request, model) for model in self.models) / self.limit_tokens
 
 
@@ -53,15 +58,13 @@ def room_of(chain: Fallback, request: SummaryRequest) -> Room | None:
     if window is None:
         return None
     reserve = chain.reserve_tokens or min(request.max_tokens, window // 4)
-    return Room(max(window - reserve, 1), max(min(request.max_tokens, reserve), 1), chain.models)
+    asks_again = any(member.tries not in {None, 1} for member in chain.members)
+    return Room(max(window - reserve, 1), max(min(request.max_tokens, reserve), 1), chain.models, asks_again)
 
 
 def request_tokens(request: SummaryRequest, model: str | None = None) -> int:
-    """Count a request as it is sent, by the upper bound: two messages, with what a provider wraps around them.
-
-    It is counted as it is sent again after a reply that could not be used, which says why.
-    """
-    prompt = render_prompt(structs.replace(request, refused=request.refused or "new_identifiers"))
+    """Count a request as it is sent, by the upper bound: two messages, with what a provider wraps around them."""
+    prompt = render_prompt(request)
     messages = [{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}]
     sent = Transcript.from_messages(messages, format="openai.chat")
     return sent.tokens(encoding=request.encoding if model is None else None, model=model).hi
@@ -193,15 +196,16 @@ def _text_tokens(unit: Unit, encoding: str) -> int:
     return sum(meter.count_many([part.text for message in unit for part in message.parts], encoding))
 
 
-def _text_pieces(text: str, most_tokens: int, encoding: str) -> Iterator[str]:
+def _text_pieces(text: str, most_tokens: int, encoding: str, first_tokens: int | None = None) -> Iterator[str]:
     """Cut a text on the edges of tokens into pieces of at most `most_tokens`. Linear in the text."""
     at = 0
-    most_tokens = max(most_tokens, 1)
+    size = max(most_tokens if first_tokens is None else first_tokens, 1)
     while at < len(text):
-        window = text[at : at + most_tokens * _CHARACTERS_PER_TOKEN]
-        piece = meter.truncate(window, most_tokens, encoding) or window[0]
+        window = text[at : at + size * _CHARACTERS_PER_TOKEN]
+        piece = meter.truncate(window, size, encoding) or window[0]
         yield piece
         at += len(piece)
+        size = max(most_tokens, 1)
 
 
 class _NoRoomError(Exception):
@@ -215,19 +219,21 @@ class _Cutter:
         self._blank = blank
         self._room = room
         self._empty = room.share(blank)
+        self._left = 0.0
         self.budget = 1 - self._empty - _SLACK_SHARE - (_NAMES_SHARE if has_names else 0)
 
     def pack(self, units: Iterator[Unit]) -> list[Unit]:
         """Put units into as few pieces as the order allows; units that are too large are cut first."""
         packed: list[Unit] = []
         piece: Unit = ()
-        filled = 0.0
+        self._left = self.budget
         for unit in units:
             for part, cost in self._fitting(unit):
-                if piece and filled + cost > self.budget:
+                if piece and cost > self._left:
                     packed.append(piece)
-                    piece, filled = (), 0.0
-                piece, filled = (*piece, *part), filled + cost
+                    piece, self._left = (), self.budget
+                piece = (*piece, *part)
+                self._left -= cost
         return [*packed, piece] if piece else packed
 
     def verified(self, piece: Unit) -> Iterator[Unit]:
@@ -283,5 +289,8 @@ class _Cutter:
         each = max((whole - bare) / max(tokens, 1), 1 / self._room.limit_tokens)
         most = int(factor * (self.budget - bare) / each)
         most = min(most, max(tokens // 2, 1)) if most >= tokens else most
-        for text in _text_pieces(part.text, most, self._blank.encoding):
+        # What is left of the piece before it is filled first, if that is worth a cut.
+        left = int(factor * (self._left - bare) / each)
+        first = left if most // 4 < left < most else None
+        for text in _text_pieces(part.text, most, self._blank.encoding, first):
             yield structs.replace(message, parts=(structs.replace(part, text=text),))

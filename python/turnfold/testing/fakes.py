@@ -33,7 +33,7 @@ class Scripted:
     """Does one of `steps` a call, in order; the last one again and again.
 
     `requests` are what it was asked, `in_flight` and `most_in_flight` how many calls run and ran at once, `stopped` how
-    many were told to stop before they were done.
+    many were told to stop before they were done, `refused` how many refused to, and `refusing` how many still do.
     """
 
     steps: tuple[Step, ...]
@@ -44,6 +44,8 @@ class Scripted:
     in_flight: int = 0
     most_in_flight: int = 0
     stopped: int = 0
+    refused: int = 0
+    refusing: int = 0
     _released: bool = False
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
@@ -77,6 +79,14 @@ class Scripted:
         return SummaryReply(step.text)
 
     async def _refuse(self) -> None:
+        self.refused += 1
+        self.refusing += 1
+        try:
+            await self._refuse_until_released()
+        finally:
+            self.refusing -= 1
+
+    async def _refuse_until_released(self) -> None:
         for _ in range(FAR_SECONDS // 10**6):
             if self._released:
                 return
