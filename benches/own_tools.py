@@ -8,7 +8,9 @@ rule, each result that it takes is written, and the loader of its kind (tool_rea
 
 A log passes where the tool loads it, holds every summary and every kept text that it held before, and none of the texts
 that were replaced. Only results whose transcript the tool showed for the most part are asked of it. What the tool
-refuses already as it came, or never shows, says little about turnfold and is listed apart. Exits 1 where a log fails.
+refuses already as it came, or never shows, says little about turnfold and is listed apart: Claude Code's SDK hides
+sub-agents inside of a session and messages of a team, and of records that name no parent it shows the last one. Exits 1
+where a log fails.
 """
 
 import argparse
@@ -133,7 +135,8 @@ def verdict(case: Case, first: Mapping[str, object], second: Mapping[str, object
         known = known.replace(text, "")
     # Of a log with several transcripts, a tool may show one: the sessions of sub-agents are not in its view.
     whole = said(first)
-    shown = [r for r in case.results if 2 * sum(text in whole for text in r.before) > len(r.before)]
+    counts = [(sum(text in whole for text in r.before), len(r.before)) for r in case.results]
+    shown = [r for r, (seen, all_texts) in zip(case.results, counts, strict=True) if 2 * seen >= all_texts]
     needed = {text for r in shown for text in r.after if text not in r.before or text in known}
     lost = sorted(text for text in needed if text not in held)
     if lost:
@@ -147,7 +150,12 @@ def verdict(case: Case, first: Mapping[str, object], second: Mapping[str, object
     if left:
         return "failed", tool, f"{len(left)} replaced texts are still there: {left[0][:120]!r}"
     if not shown:
-        return "not shown", tool, "the tool shows no transcript of it, before as after"
+        most, of = max(counts)
+        return (
+            "not shown",
+            tool,
+            f"as it came, the tool shows {most} of the {of} texts of what was compacted",
+        )
     return "loaded", tool, f"{len(list_held(first))} messages before, {len(list_held(second))} after"
 
 

@@ -157,6 +157,18 @@ def opentelemetry_logs(path: Path) -> Held:
     return [list(strings(formats.MessageToDict(record))) for record in records]
 
 
+def hermes_session(path: Path) -> Held:
+    """The messages, put into Hermes's database as it imports a session, and loaded as it goes on with one."""
+    value = json.loads(path.read_bytes())
+    name = value["session_id"]
+    with tempfile.TemporaryDirectory() as folder:
+        database = load("hermes_state").SessionDB(Path(folder, "state.db"))
+        told = database.import_sessions([{**value, "id": name, "source": value["platform"]}])
+        if told["errors"]:
+            raise ValueError(str(told["errors"]))
+        return [list(strings(message)) for message in database.get_messages_as_conversation(name)]
+
+
 def aider(path: Path) -> Held:
     """The history, split into messages as Aider does it when it goes on with one."""
     split = load("aider.utils").split_chat_history_markdown
@@ -185,6 +197,7 @@ READERS: Mapping[str, Reader] = {
     "langgraph": Reader(langgraph, "langchain-core", "langchain-core"),
     "opentelemetry": Reader(opentelemetry, "opentelemetry-proto", "opentelemetry-proto"),
     "opentelemetry_logs": Reader(opentelemetry_logs, "opentelemetry-proto", "opentelemetry-proto"),
+    "hermes_session": Reader(hermes_session, "hermes-agent", "hermes-agent"),
     "aider": Reader(aider, "aider-chat", "aider-chat", "3.12"),
 }
 
