@@ -65,7 +65,7 @@ from turnfold.model.summary import SummaryReply, SummaryRequest
 from turnfold.transcript import Message, Transcript
 
 if TYPE_CHECKING:
-    from turnfold import containers, summarizers
+    from turnfold import containers, summarizers, telemetry
     from turnfold.batch import BatchItem, BatchLimits, compact_batch
     from turnfold.compactor import compact, compact_sync
     from turnfold.containers import Log, read_log
@@ -174,6 +174,7 @@ __all__ = [
     "split_points",
     "stats",
     "summarizers",
+    "telemetry",
     "truncate",
 ]
 
@@ -203,7 +204,7 @@ _ON_FIRST_USE: Final = {
 
 
 def __getattr__(name: str) -> object:
-    if name in {"containers", "summarizers"}:
+    if name in {"containers", "summarizers", "telemetry"}:
         return import_module(f"turnfold.{name}")
     if name not in _ON_FIRST_USE:
         raise AttributeError(f"module 'turnfold' has no attribute {name!r}")

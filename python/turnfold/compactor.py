@@ -23,6 +23,7 @@ from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
 from turnfold.planning.apply import Applied, CompactionResult, apply_opened
 from turnfold.planning.fill import Opening, openings
 from turnfold.planning.plan import plan
+from turnfold.planning.reports import tell_started, told, told_sync
 from turnfold.planning.request import shown_share, summary_request
 from turnfold.prompts.judge import judge
 from turnfold.prompts.schemas import schema_named
@@ -33,6 +34,7 @@ from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.protocol import Summarizer
 from turnfold.summarizers.rules import Rules
 from turnfold.summarizers.threads import in_thread
+from turnfold.telemetry.hub import within
 from turnfold.transcript import Transcript
 
 _BY_RULE = (Rules(), Marker())
@@ -76,6 +78,7 @@ class _Filling:
     stopped_by: BaseException | None = None
 
 
+@told
 async def compact(
     transcript: Transcript,
     policy: Policy,
@@ -123,6 +126,7 @@ async def compact(
     )
     if isinstance(prepared, Skip):
         return prepared
+    tell_started(transcript, policy, prepared.plan, prepared.seconds)
     filling = _Filling()
     if summarizer is not None and prepared.requests:
         calls = calls or anyio.CapacityLimiter(CALLS_AT_ONCE)
@@ -156,7 +160,7 @@ def compact_sync(
     """
     _check(policy, summarizer, deadline_seconds, on_failure)
     if summarizer is None:
-        prepared = _prepare(
+        return _compact_by_rule(
             transcript,
             policy,
             encoding=encoding,
@@ -165,7 +169,6 @@ def compact_sync(
             options=options,
             state=state,
         )
-        return prepared if isinstance(prepared, Skip) else _finish(prepared, _Filling())
     if _in_event_loop():
         raise RunningLoopError("compact_sync with a summarizer cannot run inside an event loop: await compact(...)")
 
@@ -184,6 +187,26 @@ def compact_sync(
         )
 
     return _run_alone(run)
+
+
+@told_sync
+def _compact_by_rule(
+    transcript: Transcript,
+    policy: Policy,
+    *,
+    encoding: str | None,
+    model: str | None,
+    window_tokens: int | None,
+    options: ScanOptions,
+    state: PlanState,
+) -> CompactionResult | Skip:
+    prepared = _prepare(
+        transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options, state=state
+    )
+    if isinstance(prepared, Skip):
+        return prepared
+    tell_started(transcript, policy, prepared.plan, prepared.seconds)
+    return _finish(prepared, _Filling())
 
 
 def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResult | Skip:
@@ -257,7 +280,7 @@ async def _ask(
         def report(attempt: Attempt) -> None:
             filling.attempts.append(structs.replace(attempt, hole=hole))
 
-        with anyio.move_on_after(prepared.opened[hole].hole.timeout_seconds):
+        with within(hole=hole), anyio.move_on_after(prepared.opened[hole].hole.timeout_seconds):
             try:
                 filling.replies[hole] = await ask_whole(
                     chain,

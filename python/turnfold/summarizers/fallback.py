@@ -9,7 +9,7 @@ from msgspec import structs
 
 from turnfold.errors import NoSummaryError, SummarizerError
 from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault, ReplyPolicy
-from turnfold.model.result import Attempt
+from turnfold.model.result import Attempt, AttemptOutcome
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
 from turnfold.prompts.judge import Verdict, judge
 from turnfold.summarizers.deadline import current_deadline, handed_down
@@ -17,6 +17,7 @@ from turnfold.summarizers.detached import Detached
 from turnfold.summarizers.faults import fault_of
 from turnfold.summarizers.member import Member
 from turnfold.summarizers.protocol import Summarizer, model_of, reserve_of, window_of
+from turnfold.summarizers.telling import tell_fell_back, tell_finished, tell_rejected, tell_retried, tell_started
 from turnfold.summarizers.threads import in_thread
 
 Report = Callable[[Attempt], None]
@@ -36,8 +37,16 @@ class _AgainError(Exception):
     `wait_seconds`, or after a wait that grows.
     """
 
-    def __init__(self, why: str, *, fault: ReplyFault | None = None, wait_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        why: str,
+        outcome: AttemptOutcome,
+        *,
+        fault: ReplyFault | None = None,
+        wait_seconds: float | None = None,
+    ) -> None:
         super().__init__(why)
+        self.outcome = outcome
         self.fault = fault
         self.wait_seconds = wait_seconds
 
@@ -98,10 +107,12 @@ class Fallback:
 
         Cancellation goes through, whatever it is for.
         """
-        for member in self.members:
+        names = [member.name for member in self.members]
+        for member, next_name in zip(self.members, [*names[1:], ""], strict=False):
             reply = await _ask(member, request, report)
             if reply is not None:
                 return member.name, reply
+            tell_fell_back(member.name, next_name)
         raise NoSummaryError(f"No summary came from any of: {', '.join(m.name for m in self.members) or 'nobody'}")
 
 
@@ -125,12 +136,18 @@ def _members(one: Summarizer | Member) -> tuple[Member, ...]:
 async def _ask(member: Member, request: SummaryRequest, report: Report) -> SummaryReply | None:
     """Ask one member as often as it may be asked."""
     asked = request
+    try_number = 0
+    last: _AgainError | None = None
 
     async def once() -> SummaryReply | None:
-        nonlocal asked
+        nonlocal asked, try_number, last
+        try_number += 1
+        if last is not None:
+            tell_retried(member.name, last.outcome, last.wait_seconds)
         try:
-            return await _try(member, asked, report)
+            return await _try(member, asked, report, try_number)
         except _AgainError as error:
+            last = error
             if error.fault is not None:
                 asked = structs.replace(request, refused=error.fault)
             raise
@@ -156,9 +173,15 @@ def _wait(error: Exception) -> bool | float:
     return error.wait() if isinstance(error, _AgainError) else False
 
 
-async def _try(member: Member, request: SummaryRequest, report: Report) -> SummaryReply | None:
+async def _try(member: Member, request: SummaryRequest, told: Report, try_number: int) -> SummaryReply | None:
     """Ask once. None where the next one is to be asked; `_AgainError` where this one may be."""
     name = member.name
+    number = tell_started(name, request, try_number)
+
+    def report(attempt: Attempt) -> None:
+        tell_finished(number, attempt)
+        told(attempt)
+
     call = Detached(lambda: member.summarizer.summarize(request))
     try:
         reply = await _within(member.timeout_seconds, call)
@@ -172,12 +195,13 @@ async def _try(member: Member, request: SummaryRequest, report: Report) -> Summa
         report(Attempt(name, fault.reason, detail=fault.text))
         if not fault.passes or not _in_time(fault.retry_after_seconds):
             return None
-        raise _AgainError(f"{name}: {fault.reason}", wait_seconds=fault.retry_after_seconds) from None
+        raise _AgainError(f"{name}: {fault.reason}", fault.reason, wait_seconds=fault.retry_after_seconds) from None
     report(Attempt(name, verdict.outcome, 0, verdict.detail, usage, reply.model, reply.latency_seconds))
+    tell_rejected(number, name, verdict)
     if verdict.text is not None:
         return structs.replace(reply, text=verdict.text, usage=usage)
     if verdict.fault is not None and verdict.remedy == "retry":
-        raise _AgainError(f"{name}: {verdict.fault}", fault=verdict.fault)
+        raise _AgainError(f"{name}: {verdict.fault}", verdict.fault, fault=verdict.fault)
     return None
 
 

@@ -1,0 +1,26 @@
+import pytest
+
+from turnfold.model.policy import OnRequest, Policy, Summarize
+from turnfold.model.splits import KeepMessages
+from turnfold.transcript import Message, Transcript
+
+PROSE = "The build failed again and nobody knows why, so we looked at every line of the log. "
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def transcript() -> Transcript:
+    messages: list[Message] = [{"role": "system", "content": "You are careful."}]
+    for k in range(5):
+        messages.append({"role": "user", "content": f"Question {k} about src/a{k}.py. {PROSE * 5}"})
+        messages.append({"role": "assistant", "content": f"Answer {k}. {PROSE * 5}"})
+    return Transcript.from_messages(messages, format="openai.chat")
+
+
+@pytest.fixture
+def policy() -> Policy:
+    return Policy(OnRequest(), (Summarize(KeepMessages(2)),), name="test")
