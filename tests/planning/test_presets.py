@@ -30,6 +30,7 @@ from turnfold.model.state import PlanState
 from turnfold.model.summary import SummaryRequest
 from turnfold.planning.apply import Applied, apply
 from turnfold.planning.wrapper import WrappedSummary, recognise, wrap
+from turnfold.prompts.prompt import render_prompt
 from turnfold.prompts.schema import Topic
 from turnfold.prompts.schemas import SCHEMAS
 from turnfold.testing.generators import BY_FORMAT
@@ -266,6 +267,31 @@ def test_a_digest_says_what_each_dropped_call_did() -> None:
     assert "Digest of" in str(result.summary)
     assert "[✓ read_file: " in str(result.summary)
     assert result.messages[-1] == messages[-1]
+
+
+def test_the_report_on_old_calls_begins_with_what_the_user_wants() -> None:
+    seen: list[SummaryRequest] = []
+
+    def answer(request: SummaryRequest) -> str:
+        seen.append(request)
+        return "## Status\nCOMPLETE"
+
+    messages = [said("system", "Be careful."), *turn_of(3)[:1]]
+    for k in range(6):
+        messages += turn_of(k)[1:3]
+    policy = presets.tool_batch(2, 1)
+    ask(policy, answer, messages)
+    assert seen[0].task is None
+    assert [message.role for message in seen[0].messages[:2]] == ["user", "assistant"]
+    assert seen[0].messages[0].parts[0].text == messages[1]["content"]
+    prompt = render_prompt(seen[0]).user
+    assert [f'operation="{k}" tool="read_file"' in prompt for k in range(1, 6)] == [True] * 4 + [False]
+    by_rule = compact_sync(chat(messages), policy)
+    assert isinstance(by_rule, CompactionResult), by_rule
+    body = str(by_rule.summary).partition("\n\n")[2]
+    assert body.startswith("## User Goal\n- Look at src/a.py again")
+    assert "## Operations" in body
+    assert by_rule.messages[1] == messages[1]
 
 
 def test_masking_is_enough_or_a_summary_follows() -> None:

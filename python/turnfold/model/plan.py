@@ -104,8 +104,8 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
 
     Up to `task_max_tokens` of them are for quoting the first user message, and as many for the request in work. What
     `kept` names stays and follows the summary, in order: what the policy spares, state that is still in force, and what
-    only the server holds. `temperature` and `timeout_seconds` are for who writes it, who is shown reasoning
-    and results clipped to `reasoning_tokens` and `result_tokens` each; `facts` and `model_input_tokens` are as in
+    only the server holds. `temperature` and `timeout_seconds` are for who writes it, who is shown reasoning and results
+    clipped to `reasoning_tokens` and `result_tokens` each; `facts`, `model_input_tokens` and `goal_tokens` are as in
     `Summarize`.
 
     `stop` is where the transcript is cut. `keep` is the tail that the policy asks for, and `desired_stop` where that
@@ -130,6 +130,7 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
     record: SummaryRecord | None = None
     facts: FactDetail = "none"
     model_input_tokens: int | None = None
+    goal_tokens: int = 0
 
     @property
     def gone(self) -> tuple[range, ...]:

@@ -70,7 +70,8 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     `reasoning_tokens` and `result_tokens` each; None shows all. `unit` says what a turn is in what the summary records
     of the turns that it covers: see `TurnsSinceSummary`. `facts` are for a summary that says what each call did. A
     model is asked where what is replaced counts at most `model_input_tokens`, else the summary is made by rule: None
-    always asks, 0 never.
+    always asks, 0 never. Where the user's message stays that what goes was done for, a summarizer is shown up to
+    `goal_tokens` of it.
     """
 
     keep: Tail = msgspec.field(default_factory=lambda: KeepMessages(4))
@@ -89,10 +90,12 @@ class Summarize(msgspec.Struct, frozen=True, tag="summarize"):
     unit: TurnUnit = "user"
     facts: FactDetail = "none"
     model_input_tokens: int | None = None
+    goal_tokens: int = 0
 
     def __post_init__(self) -> None:
         at_least("max_tokens", self.max_tokens, 0)
         at_least("task_max_tokens", self.task_max_tokens, 0)
+        at_least("goal_tokens", self.goal_tokens, 0)
         check_share("max_share", self.max_share)
         for name in ("reasoning_tokens", "result_tokens", "model_input_tokens"):
             value: int | None = getattr(self, name)

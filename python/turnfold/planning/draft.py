@@ -205,6 +205,7 @@ class Draft:
             record=hole.record,
             facts=hole.step.facts,
             model_input_tokens=hole.step.model_input_tokens,
+            goal_tokens=hole.step.goal_tokens,
         )
 
     def _dropped(self, selection: Selection) -> Iterator[Tile]:

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 
 from turnfold import meter
 from turnfold.errors import ArgumentError, PlanMismatchError
+from turnfold.meter import truncate_middle
 from turnfold.model.facts import ToolFacts
 from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole
 from turnfold.model.quoting import neutralise
 from turnfold.model.result import TaskKept
-from turnfold.model.summary import SummaryRecord
+from turnfold.model.summary import SourceMessage, SourcePart, SummaryRecord
 from turnfold.planning.facts import facts_of
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
@@ -40,6 +41,16 @@ class Opening:
     source_tokens: int
     _measure: Measure
     _ground: Ground
+
+    def goal(self) -> SourceMessage | None:
+        """Return the user's message that what goes was done for, where it stays and the policy shows it."""
+        first = self.hole.gone[0].start if self.hole.gone else self.hole.start
+        index = max((index for index in self._ground.spoken if index < first), default=None)
+        if index is None or not self.hole.goal_tokens:
+            return None
+        texts = [block.text for block in self._ground.transcript.blocks(index) if block.kind == "text"]
+        text = truncate_middle("\n".join(texts), self.hole.goal_tokens, self.encoding)
+        return SourceMessage(index, "user", (SourcePart("text", text),))
 
     def facts(self) -> tuple[ToolFacts, ...]:
         """Return the facts of the calls that go, as far as the policy asks for them. O(bytes)."""

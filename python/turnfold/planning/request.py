@@ -16,6 +16,9 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
     if previous is not None and previous.latest is not None and previous.latest != opening.quotes.latest:
         # What the earlier summary quoted as the request in work is history now, and stands nowhere else.
         messages.insert(0, SourceMessage(hole.start, "user", (SourcePart("text", previous.latest),)))
+    goal = opening.goal()
+    if goal is not None:
+        messages.insert(0, goal)
     return SummaryRequest(
         messages=tuple(messages),
         task=opening.quotes.task,

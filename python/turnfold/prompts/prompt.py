@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import count
 from typing import Final
 
 import msgspec
@@ -73,7 +74,12 @@ def render_prompt(request: SummaryRequest) -> Prompt:
     Linear in the request's texts.
     """
     schema = schema_named(request.schema)
-    user = f"{_quotation(request)}\n\n{_instruction(request, schema)}"
+    quotation = _quotation(request)
+    if schema.numbered:
+        number = count(1)
+        # What the conversation itself says cannot look like this: its delimiters are plain by now.
+        quotation = re.sub("<turnfold-call(?=[ >])", lambda _: f'<turnfold-call operation="{next(number)}"', quotation)
+    user = f"{quotation}\n\n{_instruction(request, schema)}"
     return Prompt(SYSTEM, user, sum(meter.count_many([SYSTEM, user], request.encoding)))
 
 

@@ -29,7 +29,8 @@ class SummarySchema(msgspec.Struct, frozen=True):
     """The sections of a summary, in the order in which they stand, and how it is asked for.
 
     `heading` is a first line that a reply must have. `words` is how many are asked for. `guidance` are sentences for a
-    model that writes it: what must be in, what must not. `version` goes up when any of this changes.
+    model that writes it: what must be in, what must not. With `numbered` the calls that it is shown are numbered.
+    `version` goes up when any of this changes.
     """
 
     name: str
@@ -39,6 +40,7 @@ class SummarySchema(msgspec.Struct, frozen=True):
     guidance: tuple[str, ...] = ()
     style: Style = "sections"
     marker: str | None = None
+    numbered: bool = False
     version: int = 1
 
     def section_of(self, topic: Topic) -> Section:
