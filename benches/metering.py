@@ -123,19 +123,27 @@ def continuation(peer: tiktoken.Encoding, *, evicted: bool) -> Claim:
 
 
 def seen_before(*, evicted: bool, turned: bool) -> Claim:
+    """The same body again; or its rounds of five messages, every pair whole, in an order that no body had."""
     import orjson
 
     messages = marked(session())
-    fresh(request(messages))
+    rounds = [messages[k : k + 5] for k in range(1, len(messages), 5)]
+    answer = fresh(request(messages))
     body = request(messages)
-    if turned:
-        # The rounds of five messages in another order: no body had these beginnings, and every pair stays whole.
-        rounds = [messages[k : k + 5] for k in range(1, len(messages), 5)]
-        body = request([messages[0], *(m for part in reversed(rounds) for m in part)])
-    answer = fresh(body)
+    turns = count(1)
+    waiting: list[bytes] = []
+
+    def other_order() -> bytes:
+        at = next(turns)
+        return request([messages[0], *(m for part in (*rounds[at:], *reversed(rounds[:at])) for m in part)])
+
+    def prepare() -> None:
+        if not evicted:
+            assert fresh(other_order() if turned else body) == answer
+        waiting.append(other_order() if turned else body)
 
     def ours() -> None:
-        assert fresh(body) == answer
+        assert fresh(waiting.pop()) == answer
 
     kind, must, aim = ("evicted", 4, 7) if evicted else ("hot", 6, 10)
     order = "in another order" if turned else "in the same order"
@@ -146,7 +154,7 @@ def seen_before(*, evicted: bool, turned: bool) -> Claim:
         must,
         aim,
         evicted=evicted,
-        prepare=None if evicted else ours,
+        prepare=prepare,
     )
 
 

@@ -47,6 +47,9 @@ class Transcript:
 
         `bytes` are borrowed, not copied. The format is detected unless `format` names it. Raises a `ReadError` with
         the byte offset, and the JSON path where there is one. One pass, O(bytes), other threads run meanwhile.
+
+        Messages that this process counted before are not read again, and a body that goes on from one that it counted
+        lately costs what `extend_from` costs. For that, up to 32 MiB of bodies and 64 MiB of messages stay in memory.
         """
         kernel = _core.Transcript.from_json(body, format)
         return cls(kernel, [None] * len(kernel))

@@ -5,18 +5,16 @@
 //! in parts with a lock each, holds at most [`LIMIT_BYTES`] and lets go of what was not asked for since its turn came last.
 //! What it holds changes what a call costs, never what it says.
 
-use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
-use turnfold_tokens::Encoding;
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
 use crate::formats::{Leaning, WireFormat};
 use crate::json::Document;
+use crate::keyed::{self, Keyed};
 use crate::meter::{MessageCounts, Slots, slot_of};
 use crate::transcript::{Block, Message, Segment, Span, TextSpan};
+use turnfold_tokens::Encoding;
 
 /// How much the table holds, in bytes of messages and their rows.
 const LIMIT_BYTES: usize = 64 << 20;
@@ -74,14 +72,13 @@ impl Known {
 
 /// See the module.
 struct Table {
-    seed: u64,
     shards: Vec<Mutex<Shard>>,
     shard_bytes: usize,
 }
 
 #[derive(Default)]
 struct Shard {
-    by_start: HashMap<u64, Vec<Arc<Known>>, BuildHasherDefault<AsIs>>,
+    by_start: Keyed<Vec<Arc<Known>>>,
     /// In the order in which their turn to go comes.
     turns: VecDeque<(u64, Arc<Known>)>,
     bytes: usize,
@@ -132,18 +129,13 @@ fn known(format: &'static dyn WireFormat, segment: &Segment, index: usize) -> Op
 impl Table {
     fn new(limit_bytes: usize) -> Self {
         Self {
-            seed: RandomState::new().hash_one(0_u64),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             shard_bytes: limit_bytes / SHARDS,
         }
     }
 
-    fn hash(&self, start: &[u8]) -> u64 {
-        xxh3_64_with_seed(start, self.seed)
-    }
-
     fn find(&self, format: &dyn WireFormat, bytes: &[u8]) -> Option<Arc<Known>> {
-        let hash = self.hash(bytes.get(..START_BYTES).unwrap_or(bytes));
+        let hash = keyed::hash(bytes.get(..START_BYTES).unwrap_or(bytes), 0);
         self.look(hash, |known| {
             known.format.name() == format.name() && *known.bytes == *bytes
         })
@@ -155,12 +147,12 @@ impl Table {
             read_alike && rest.starts_with(&known.bytes)
         };
         if let Some(start) = rest.get(..START_BYTES)
-            && let Some(known) = self.look(self.hash(start), fits)
+            && let Some(known) = self.look(keyed::hash(start, 0), fits)
         {
             return Some(known);
         }
         let start = rest.get(..START_BYTES).unwrap_or(rest);
-        self.look(self.hash(start.get(..object_end(start)?)?), fits)
+        self.look(keyed::hash(start.get(..object_end(start)?)?, 0), fits)
     }
 
     /// The message at a hash that fits.
@@ -182,7 +174,7 @@ impl Table {
         if size > self.shard_bytes / 4 {
             return None;
         }
-        let hash = self.hash(known.bytes.get(..START_BYTES).unwrap_or(&known.bytes));
+        let hash = keyed::hash(known.bytes.get(..START_BYTES).unwrap_or(&known.bytes), 0);
         let mut shard = self.shard(hash)?.lock().unwrap_or_else(PoisonError::into_inner);
         let alike = shard.by_start.entry(hash).or_default();
         let same = |other: &&Arc<Known>| other.format.name() == known.format.name() && other.bytes == known.bytes;
@@ -226,26 +218,6 @@ fn object_end(bytes: &[u8]) -> Option<usize> {
         at += 1;
     }
     None
-}
-
-/// The keys are hashes already.
-#[derive(Default)]
-struct AsIs(u64);
-
-impl Hasher for AsIs {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        self.0 = bytes
-            .iter()
-            .fold(self.0, |hash, &byte| hash.rotate_left(8) ^ u64::from(byte));
-    }
-
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash;
-    }
 }
 
 impl Shard {

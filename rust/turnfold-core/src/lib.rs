@@ -1,7 +1,5 @@
 //! The transcript kernel: read, pair, cut, compare, splice. Knows no Python, no files, no clock, no network.
 
-#![forbid(unsafe_code)]
-
 pub mod digests;
 pub mod errors;
 pub mod findings;
@@ -10,11 +8,13 @@ pub mod formats;
 pub mod groups;
 pub mod identifiers;
 pub mod json;
+mod keyed;
 mod known;
 pub mod layout;
 pub mod meter;
 pub mod pairs;
 pub mod prefix;
+mod recent;
 pub mod repair;
 pub mod rules;
 pub mod splice;

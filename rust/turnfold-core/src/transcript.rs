@@ -357,6 +357,8 @@ pub struct Transcript {
     /// What else the format was found by; `None` where that is not known of every message.
     pub(crate) evidence: Option<Arc<Evidence>>,
     pub(crate) pairs: Arc<PairMemo>,
+    /// Those of the body that it was read from (`recent`); empty where it was made otherwise.
+    pub(crate) landmarks: Arc<[u64]>,
     pub(crate) head: Arc<Head>,
     pub(crate) segments: Vec<Arc<Segment>>,
     /// `starts[k]` is the index of the first message of segment k; one more entry than segments.
@@ -387,6 +389,15 @@ impl Transcript {
     /// The field of a body that holds the messages; JSON paths start with it, those of a bare array too.
     pub fn list_field(&self) -> &'static str {
         self.format.list_field()
+    }
+
+    /// About how much memory it keeps, shared or not. O(segments).
+    pub(crate) fn held_bytes(&self) -> usize {
+        let rows = |s: &Segment| {
+            size_of_val(&*s.messages) + size_of_val(&*s.blocks) + size_of_val(&*s.texts) + s.source.bytes().len()
+        };
+        let segments: usize = self.segments.iter().map(|segment| rows(segment)).sum();
+        segments + self.head.source.bytes().len()
     }
 
     /// Number of messages.

@@ -8,11 +8,11 @@ use crate::errors::{ReadError, ReadErrorCode};
 /// How deep objects and arrays may nest. Providers and Python's `json` give up in the same order of magnitude.
 pub const MAX_DEPTH: usize = 512;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// What may come next.
 #[derive(Clone, Copy)]
-enum Expect {
+pub(super) enum Expect {
     Value,
     ItemOrEnd,
     KeyOrEnd,
@@ -147,7 +147,7 @@ fn invalid(offset: usize, text: &str) -> ReadError {
     }
 }
 
-fn push(nodes: &mut Vec<Node>, start: usize, end: usize) {
+pub(super) fn push(nodes: &mut Vec<Node>, start: usize, end: usize) {
     let next = nodes.len() as u32 + 1;
     nodes.push(Node {
         start: start as u32,
@@ -163,7 +163,7 @@ fn skip_white(bytes: &[u8], mut pos: usize) -> usize {
     pos
 }
 
-fn literal(bytes: &[u8], pos: usize, word: &[u8]) -> Result<usize, ReadError> {
+pub(super) fn literal(bytes: &[u8], pos: usize, word: &[u8]) -> Result<usize, ReadError> {
     let rest = bytes.get(pos..).unwrap_or_default();
     if rest.starts_with(word) {
         return Ok(pos + word.len());
@@ -185,7 +185,7 @@ fn digits(bytes: &[u8], pos: usize) -> Result<usize, ReadError> {
     Ok(pos + count)
 }
 
-fn number(bytes: &[u8], mut pos: usize) -> Result<usize, ReadError> {
+pub(super) fn number(bytes: &[u8], mut pos: usize) -> Result<usize, ReadError> {
     if bytes.get(pos) == Some(&b'-') {
         pos += 1;
     }
@@ -288,14 +288,21 @@ fn is_special(byte: u8) -> bool {
 #[inline]
 fn specials(block: &[u8; BLOCK]) -> u64 {
     let (quarters, _) = block.as_chunks::<16>();
-    let masks = quarters.iter().rev().map(specials_of);
-    masks.fold(0, |all, mask| all << 16 | u64::from(mask))
+    let mut all = 0;
+    for quarter in quarters.iter().rev() {
+        all = all << 16 | u64::from(specials_of(quarter));
+    }
+    all
 }
 
 /// The same of 16 bytes.
 #[inline]
 fn specials_of(quarter: &[u8; 16]) -> u32 {
-    let bytes = i8x16::new(quarter.map(u8::cast_signed));
+    let mut signed = [0; 16];
+    for (to, from) in signed.iter_mut().zip(quarter) {
+        *to = from.cast_signed();
+    }
+    let bytes = i8x16::new(signed);
     // Bytes that are not ASCII compare as negative.
     let control = i8x16::splat(0x20).cmp_gt(bytes) & bytes.cmp_gt(i8x16::splat(-1));
     let equal = |byte: u8| bytes.cmp_eq(i8x16::splat(byte.cast_signed()));

@@ -2,7 +2,8 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{Document, Kind, MAX_DEPTH, Value, escape, is_blank, unescape};
+use super::blocks::Level;
+use super::{Document, Kind, MAX_DEPTH, Node, Value, escape, is_blank, scan, tape, unescape};
 use crate::errors::ReadErrorCode;
 
 fn fault(bytes: &[u8]) -> (ReadErrorCode, usize) {
@@ -35,8 +36,28 @@ fn same(ours: Value<'_>, theirs: &serde_json::Value) -> bool {
     }
 }
 
-/// Whether both readers agree on `bytes`; the judge is excused where it refuses a lone surrogate.
+/// Whether the tape from places is that of the pass over every byte, for every level of this machine.
+fn same_tape(bytes: &[u8]) -> Result<(), String> {
+    let spans = |nodes: Vec<Node>| -> Vec<_> { nodes.iter().map(|n| (n.start, n.end, n.next)).collect() };
+    let slow = scan::scan(bytes).ok().map(spans);
+    let slow_items = scan::scan_items(bytes, 2).ok().map(spans);
+    for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+        let (fast, fast_items) = (tape::document_at(level, bytes), tape::items_at(level, bytes, 2));
+        if fast.map(spans) != slow || fast_items.map(spans) != slow_items {
+            return Err(format!("{level:?}: {:?}", String::from_utf8_lossy(bytes)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether both readers agree on `bytes`, wherever in a block they stand; the judge is excused where it refuses a lone surrogate.
 fn judged(bytes: &[u8]) -> Result<(), String> {
+    for moved in [0, 1, 31, 61, 64] {
+        let white = " ".repeat(moved);
+        same_tape(&[white.as_bytes(), bytes].concat())?;
+        same_tape(&[b",", white.as_bytes(), bytes].concat())?;
+        same_tape(&[b"[\"", "\\\\".repeat(moved).as_bytes(), b"\",", bytes, b"]"].concat())?;
+    }
     let theirs: Result<serde_json::Value, _> = serde_json::from_slice(bytes);
     match (Document::parse(bytes), theirs) {
         (Ok(ours), Ok(theirs)) if same(ours.root(), &theirs) => Ok(()),
@@ -215,6 +236,18 @@ proptest! {
     fn strings_of_any_bytes(inner in prop::collection::vec(any::<u8>(), 0..80)) {
         let text = [b"\"", inner.as_slice(), b"\""].concat();
         prop_assert_eq!(judged(&text), Ok(()));
+    }
+
+    #[test]
+    fn items_and_escapes_of_any_length(items in prop::collection::vec(json(), 0..20), cut in any::<prop::sample::Index>()) {
+        let text = items.iter().fold(String::new(), |text, item| text + " ," + item);
+        prop_assert_eq!(same_tape(text.as_bytes()), Ok(()));
+        prop_assert_eq!(same_tape(&text.as_bytes()[..cut.index(text.len() + 1)]), Ok(()));
+    }
+
+    #[test]
+    fn strings_full_of_escapes(inner in r#"([\\"nu/x]|\\u[0-9a-fA-Fg]{4}|a{0,70}){0,60}"#, end in "[\\\\\"]{0,3}") {
+        prop_assert_eq!(judged(format!("\"{inner}{end}").as_bytes()), Ok(()));
     }
 
     #[test]

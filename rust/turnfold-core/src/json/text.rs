@@ -102,15 +102,20 @@ pub fn escape(text: &str) -> Vec<u8> {
 pub fn is_blank(literal: &[u8]) -> bool {
     let mut rest = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
     while let Some(&byte) = rest.first() {
-        let mut letter = Vec::with_capacity(4);
-        if byte == b'\\' {
-            rest = resolve(rest, &mut letter);
-        } else if byte < 0x80 {
+        if byte < 0x80 && byte != b'\\' {
             if !char::from(byte).is_whitespace() {
                 return false;
             }
             rest = rest.get(1..).unwrap_or_default();
             continue;
+        }
+        if let [b'\\', b'n' | b'r' | b't', after @ ..] = rest {
+            rest = after;
+            continue;
+        }
+        let mut letter = Vec::with_capacity(4);
+        if byte == b'\\' {
+            rest = resolve(rest, &mut letter);
         } else {
             let width = match byte {
                 0xF0.. => 4,

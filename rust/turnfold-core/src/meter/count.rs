@@ -11,6 +11,7 @@ use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
 use crate::json::Document;
 use crate::known;
+use crate::recent;
 use crate::transcript::{Block, Message, Segment, TextForm, TextSpan, Transcript};
 
 impl Transcript {
@@ -26,13 +27,18 @@ impl Transcript {
         let Range { start, end } = range.unwrap_or(0..self.len());
         let end = end.min(self.len());
         let mut sum = TokenCount::ZERO;
+        let mut is_new = false;
         for (segment, &first) in self.segments.iter().zip(&self.starts) {
             let first = first as usize;
             let last = first + segment.messages.len();
             let (from, to) = (start.max(first), end.min(last));
             if from < to {
+                is_new |= !segment.counts.is_counted(encoding);
                 sum = sum + segment.counts(self.format, encoding).range(from - first..to - first);
             }
+        }
+        if is_new {
+            recent::add(self);
         }
         let sum = self.format.envelope().read_as(sum, model);
         if whole {

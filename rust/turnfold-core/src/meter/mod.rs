@@ -195,7 +195,7 @@ impl CountMemo {
         self.slots.get(slot_of(encoding))
     }
 
-    /// A memo of what `make` gives for each slot.
+    /// A memo of what `make` gives for each slot; called for each, so quick to say that there is nothing.
     pub(crate) fn of_slots(make: impl Fn(usize) -> Option<Counts>) -> Self {
         let memo = Self::default();
         for (index, slot) in memo.slots.iter().enumerate() {
@@ -207,7 +207,6 @@ impl CountMemo {
     }
 
     /// Whether the segment is counted in `encoding`.
-    #[cfg(test)]
     pub(crate) fn is_counted(&self, encoding: Encoding) -> bool {
         self.slot(encoding).is_some_and(|slot| slot.get().is_some())
     }

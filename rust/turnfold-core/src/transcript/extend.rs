@@ -10,6 +10,7 @@ use crate::formats::Rows;
 use crate::json::Document;
 use crate::meter::CountMemo;
 use crate::prefix::common_prefix;
+use crate::recent;
 
 /// Messages at the start of a body that another transcript has, byte for byte.
 struct Shared {
@@ -31,13 +32,16 @@ impl Transcript {
     /// As [`Transcript::from_json`].
     pub fn extend_from(previous: &Self, source: Source) -> Result<Self, ReadError> {
         match previous.extended((*source).as_ref()) {
-            Some(extended) => Ok(extended),
+            Some(extended) => Ok(Self {
+                landmarks: recent::landmarks((*source).as_ref()),
+                ..extended
+            }),
             None => Self::from_json(source, previous.named.then(|| previous.format.name())),
         }
     }
 
     /// `None` where `body` must be read as a whole, to be refused or because too little is shared.
-    fn extended(&self, body: &[u8]) -> Option<Self> {
+    pub(super) fn extended(&self, body: &[u8]) -> Option<Self> {
         let head = &*self.head;
         let outside = head.source.bytes();
         if head.lone || u32::try_from(body.len()).is_err() || !body.starts_with(head.before.of(outside)) {

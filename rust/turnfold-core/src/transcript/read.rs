@@ -8,6 +8,7 @@ use crate::errors::{ReadError, ReadErrorCode};
 use crate::formats::{self, Evidence, Rows, WireFormat};
 use crate::json::{Document, Value};
 use crate::meter::{CountMemo, HeadMemo};
+use crate::recent;
 
 /// Why a format is what it is, where the caller named it.
 pub(super) const NAMED: &str = "named by the caller";
@@ -19,16 +20,44 @@ impl Transcript {
     /// One pass over the bytes, then O(messages + blocks); keeps `source` alive and copies none of it. Unknown fields
     /// and kinds are kept as bytes. An empty array of messages is a transcript.
     ///
+    /// A body that goes on from one that was counted lately is read as [`Transcript::extend_from`] reads it, and one of
+    /// messages that were counted from what is known of them.
+    ///
     /// # Errors
     /// All codes of [`ReadErrorCode`], with byte offset and, past the JSON grammar, the JSON path.
     pub fn from_json(source: Source, format: Option<&str>) -> Result<Self, ReadError> {
-        let source = SourceBytes(source);
         let known = format.and_then(formats::by_name);
-        if (known.is_some() || format.is_none())
-            && let Some(recalled) = Self::recalled(&source, known)
-        {
-            return Ok(recalled);
+        let landmarks = recent::landmarks((*source).as_ref());
+        if known.is_some() || format.is_none() {
+            if let Some(found) = recent::find(&landmarks).filter(|found| found.transcript.is_read_as(known))
+                && let Some(extended) = found.transcript.extended((*source).as_ref())
+            {
+                return Ok(Self { landmarks, ..extended });
+            }
+            if let Some(recalled) = Self::recalled(&SourceBytes(Arc::clone(&source)), known) {
+                let recalled = Self { landmarks, ..recalled };
+                recent::add(&recalled);
+                return Ok(recalled);
+            }
         }
+        let read = Self::read_whole(source, format)?;
+        Ok(Self { landmarks, ..read })
+    }
+
+    /// Whether it was read with this format named, or with none.
+    fn is_read_as(&self, named: Option<&dyn WireFormat>) -> bool {
+        match named {
+            Some(format) => self.named && self.format.name() == format.name(),
+            None => !self.named,
+        }
+    }
+
+    /// [`Transcript::from_json`] without a look at what was read before: the same, and never faster.
+    ///
+    /// # Errors
+    /// As [`Transcript::from_json`].
+    pub fn read_whole(source: Source, format: Option<&str>) -> Result<Self, ReadError> {
+        let source = SourceBytes(source);
         let document = Document::parse(source.bytes())?;
         let root = document.root();
         let named = format.map(by_name).transpose()?;
@@ -150,6 +179,7 @@ impl Transcript {
             named: false,
             evidence: None,
             pairs: Arc::default(),
+            landmarks: Arc::default(),
         }
     }
 }

@@ -182,6 +182,7 @@ impl Reading {
     /// The counts in every encoding in which all messages have them.
     fn counts(&self) -> CountMemo {
         CountMemo::of_slots(|slot| {
+            self.known.first()?.as_ref()?.slot(slot)?;
             let mut counts = Counts::with_capacity(self.messages.len(), self.rows.blocks.len());
             for known in &self.known {
                 counts.add(known.as_ref()?.slot(slot)?);

@@ -11,7 +11,7 @@ use crate::bodies::{self, Body};
 
 pub(crate) fn alone(body: &[u8], format: Option<&str>) -> Result<Transcript, ReadError> {
     let source: Source = Arc::new(body.to_vec());
-    Transcript::from_json(source, format)
+    Transcript::read_whole(source, format)
 }
 
 fn extended(previous: &Transcript, body: &[u8]) -> Result<Transcript, ReadError> {
@@ -80,6 +80,7 @@ pub(crate) fn same(
         (Ok(extended), Ok(alone)) => {
             prop_assert_eq!(seen(extended), seen(alone));
             prop_assert_eq!(check(extended), check(alone));
+            prop_assert_eq!(check(alone), &check_of(alone));
         }
         (extended, alone) => prop_assert_eq!(extended.as_ref().err(), alone.as_ref().err()),
     }
@@ -88,7 +89,7 @@ pub(crate) fn same(
 
 /// What a client does to a body before it sends the next one, and what none should.
 #[derive(Clone, Debug)]
-enum Change {
+pub(crate) enum Change {
     Grow(Vec<String>),
     EditLast(String),
     DropLast,
@@ -129,7 +130,7 @@ fn change(format: &'static str) -> impl Strategy<Value = Change> {
     ]
 }
 
-fn apply(body: &mut Body, change: &Change) -> Vec<u8> {
+pub(crate) fn apply(body: &mut Body, change: &Change) -> Vec<u8> {
     match change {
         Change::Grow(more) => body.messages.extend(more.iter().cloned()),
         Change::EditLast(message) => {
@@ -161,7 +162,7 @@ fn apply(body: &mut Body, change: &Change) -> Vec<u8> {
     bytes
 }
 
-fn session() -> impl Strategy<Value = (Body, Vec<Change>, bool)> {
+pub(crate) fn session() -> impl Strategy<Value = (Body, Vec<Change>, bool)> {
     bodies::body().prop_flat_map(|body| {
         let changes = prop::collection::vec(change(body.format), 1..6);
         (Just(body), changes, any::<bool>())

@@ -2,11 +2,15 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
+use turnfold_core::pairs::check;
+use turnfold_core::{ReadError, Source, Transcript};
 use turnfold_tokens::Encoding;
 
 use crate::bodies::{self, Body};
-use crate::extend::{alone, same};
+use crate::extend::{alone, apply, same, session};
 
 /// The body, with a field in each message that no other call gives.
 fn unseen(body: &Body) -> Body {
@@ -17,6 +21,12 @@ fn unseen(body: &Body) -> Body {
         messages: body.messages.iter().map(marked).collect(),
         ..body.clone()
     }
+}
+
+/// As any caller reads it, with all that was read before.
+fn read(body: &[u8], format: Option<&str>) -> Result<Transcript, ReadError> {
+    let source: Source = Arc::new(body.to_vec());
+    Transcript::from_json(source, format)
 }
 
 proptest! {
@@ -43,7 +53,31 @@ proptest! {
         for read in [&fresh_body, &fresh].into_iter().flatten() {
             read.tokens(Encoding::O200kBase, None);
         }
-        same(&alone(mixed.as_bytes(), format), &fresh)?;
-        same(&alone(body.json().as_bytes(), format), &fresh_body)?;
+        same(&read(mixed.as_bytes(), format), &fresh)?;
+        same(&read(body.json().as_bytes(), format), &fresh_body)?;
+    }
+
+    /// Body after body of one session, and of a neighbour that starts alike, whatever was changed and whoever named the
+    /// format: the landmarks of each lead to those before it.
+    #[test]
+    fn a_session_that_nobody_keeps_reads_as_its_bodies_alone(
+        (mut body, changes, named) in session(),
+        kilobytes in 1..9_usize,
+        every in 1..3_usize,
+    ) {
+        let long = format!(r#"{{"role":"user","content":"{}"}}"#, "a long start, ".repeat(kilobytes * 80));
+        body.messages.insert(0, long);
+        body = unseen(&body);
+        let whole = alone(body.json().as_bytes(), named.then_some(body.format));
+        let Ok(whole) = whole else { return Ok(()) };
+        let format = named.then(|| whole.format().name());
+        for (turn, change) in changes.iter().enumerate() {
+            let bytes = apply(&mut body, change);
+            let found = read(&bytes, if turn % every == 0 { format } else { None });
+            if let Ok(found) = &found {
+                check(found);
+            }
+            same(&found, &alone(&bytes, if turn % every == 0 { format } else { None }))?;
+        }
     }
 }
