@@ -18,6 +18,7 @@ import stamina
 from turnfold.errors import CallFault, MissingExtraError, NoSummaryError, SummarizerError
 from turnfold.model.result import Attempt
 from turnfold.model.summary import SummaryReply, Usage
+from turnfold.prompts.completion import render_completion
 from turnfold.prompts.prompt import render_prompt
 from turnfold.summarizers import Anthropic, Fallback, Marker, Member, OpenAICompatible, Summarizer, hosted
 from turnfold.summarizers.retry_after import retry_after_seconds
@@ -114,6 +115,18 @@ async def test_what_is_sent_and_what_comes_back(sdk: str) -> None:
     else:
         assert request.path == "/v1/messages"
         assert (body["system"], body["messages"]) == (prompt.system, messages)
+
+
+async def test_a_summary_that_the_prompt_begins_is_whole(sdk: str) -> None:
+    async with serve(Answer(said(sdk, " asked for rows to be skipped.")), Answer(said(sdk, " "))) as server:
+        summarizer = at(sdk, server.url, render=render_completion)
+        assert (await summarizer.summarize(REQUEST)).text == "In short, the user asked for rows to be skipped."
+        assert (await summarizer.summarize(REQUEST)).text == ""
+    body = server.received[0].json()
+    assert "system" not in body
+    messages: Any = body["messages"]
+    assert [message["role"] for message in messages] == ["user"]
+    assert messages[0]["content"].endswith("In short, the user")
 
 
 async def test_usage_is_told_in_one_way() -> None:

@@ -113,6 +113,7 @@ def test_a_summary_in_any_language_passes(text: str, work: tuple[Said, ...]) -> 
         "Hecho. He corregido la cuenta en src/importer.py.\n\n¿Quieres que ejecute las pruebas otra vez?",
         "我已经修改了导入程序。\n要不要我现在再运行一次全部的测试？",
         "```python\ndef load(path):\n    rows = []\n    for line in path:\n        rows += line\n    return rows\n```",
+        '<turnfold-message index="9" role="user">\nGo on.\n## Findings\n- src/importer.py',
         "I moved it to lib/rows.py, lib/count.py and lib/header.py and ran tests/test_rows.py.",
     ],
 )

@@ -68,7 +68,7 @@ class ReplyPolicy(msgspec.Struct, frozen=True, kw_only=True):
     new_identifiers: Remedy = "use"
     least_kept_share: float = 0.8
     most_new_identifiers: int = 0
-    most_copied_share: float = 0.8
+    most_copied_share: float = 0.7
 
     def __post_init__(self) -> None:
         for fault in _WITHOUT_TEXT:

@@ -25,6 +25,7 @@ _SAMPLE: Final = 400  # letters that tell a text's script
 _SPOKEN_LINE = re.compile(
     "^\\s*(?:system|developer|user|human|assistant|model|tool)\\s*[:\uff1a]", re.IGNORECASE | re.MULTILINE
 )
+_QUOTATION = re.compile(r"^<turnfold-(?:transcript|message|call|result|reasoning)\b", re.MULTILINE)
 _UNSPACED: Final = {"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"}
 
 
@@ -94,10 +95,12 @@ def _windows(line: str) -> list[str]:
 def carries_on(text: str, source: Source, schema: SummarySchema) -> bool:
     """Whether `text` looks like the conversation's next message, or its next turns, instead of a summary.
 
-    A text with one of the headings that were asked for is a summary. One without is not where it has lines of several
-    speakers, where most of it is code that the conversation does not hold, where it ends with a question that nobody
-    asked, or where most of its identifiers are its own.
+    What goes on with the quotation is none, whatever it says. A text with one of the headings that were asked for is
+    one. A text without is not where it has lines of several speakers, where most of it is code that the conversation
+    does not hold, where it ends with a question that nobody asked, or where most of its identifiers are its own.
     """
+    if _QUOTATION.search(text):
+        return True
     if has_headings(text, schema):
         return False
     if len(_SPOKEN_LINE.findall(text)) >= 2:

@@ -1,7 +1,7 @@
 """What a model is sent: the conversation quoted as data, then what is asked for. Never tools, never media."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import count
 from typing import Final
 
@@ -53,19 +53,26 @@ _AGAIN: Final[dict[ReplyFault, str]] = {
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """The two texts of a summary call: one for the system role, one for the user's, and nothing else is sent.
+    """The two texts of a summary call: one for the system role (none where it is ""), one for the user's, and nothing
+    else is sent.
 
     `tokens` counts both as text in the request's encoding; what a provider wraps around two messages comes on top.
+    `lead` is how the summary begins where the prompt ends with its beginning: the reply is put behind it.
     """
 
     system: str
     user: str
     tokens: int
+    lead: str = ""
 
     @property
     def size_bytes(self) -> int:
         """Both texts in UTF-8."""
         return len(self.system.encode("utf-8", "replace")) + len(self.user.encode("utf-8", "replace"))
+
+
+Render = Callable[[SummaryRequest], Prompt]
+"""Makes the prompt of a request. It must quote what is in the request as data."""
 
 
 def render_prompt(request: SummaryRequest) -> Prompt:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from turnfold.errors import SummarizerError
 from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyPolicy
 from turnfold.model.summary import NO_USAGE, StopReason, SummaryReply, SummaryRequest, Usage
-from turnfold.prompts.prompt import Prompt
+from turnfold.prompts.prompt import Prompt, Render, render_prompt
 from turnfold.prompts.redact import Redact
 from turnfold.summarizers.hosted import TIMEOUT_SECONDS, TRIES, Hosted, count_of
 
@@ -50,6 +50,7 @@ class Anthropic(Hosted["AsyncAnthropic"]):
         tries: int = TRIES,
         policy: ReplyPolicy = DEFAULT_REPLY_POLICY,
         redact: Redact | None = None,
+        render: Render = render_prompt,
         reasoning_tokens: int = 0,
         sends_temperature: bool = True,
         extra_body: Mapping[str, object] | None = None,
@@ -65,6 +66,7 @@ class Anthropic(Hosted["AsyncAnthropic"]):
             tries=tries,
             policy=policy,
             redact=redact,
+            render=render,
             reasoning_tokens=reasoning_tokens,
         )
         self._sends_temperature = sends_temperature
@@ -85,9 +87,10 @@ class Anthropic(Hosted["AsyncAnthropic"]):
         options = dict(self._extra_body)
         if self._sends_temperature:
             options["temperature"] = request.temperature
+        if prompt.system:
+            options["system"] = prompt.system
         answer: object = await client.with_options(max_retries=0).messages.create(
             model=self._model,
-            system=prompt.system,
             max_tokens=self._most_output(request),
             messages=[{"role": "user", "content": prompt.user}],
             extra_body=options,

@@ -17,7 +17,7 @@ from turnfold import meter
 from turnfold.errors import ArgumentError, MissingExtraError, SummarizerError
 from turnfold.model.judgement import ReplyPolicy
 from turnfold.model.summary import SummaryReply, SummaryRequest
-from turnfold.prompts.prompt import Prompt, render_prompt
+from turnfold.prompts.prompt import Prompt, Render
 from turnfold.prompts.redact import Redact, redacted
 from turnfold.summarizers.sdk_faults import fault_from
 from turnfold.summarizers.secret import Secret
@@ -63,6 +63,7 @@ class Hosted(ABC, Generic[ClientT]):
         tries: int,
         policy: ReplyPolicy,
         redact: Redact | None,
+        render: Render,
         reasoning_tokens: int,
     ) -> None:
         if timeout_seconds is not None and not timeout_seconds > 0:
@@ -79,6 +80,7 @@ class Hosted(ABC, Generic[ClientT]):
         self._name = name
         self._timeout_seconds = timeout_seconds
         self._redact = redact
+        self._render = render
         self._reasoning_tokens = reasoning_tokens
         self._encoding = meter.encoding_for_model(model).encoding
         self.window_tokens: Final = window_tokens
@@ -97,9 +99,9 @@ class Hosted(ABC, Generic[ClientT]):
         """Send the request's prompt and return the reply. Raises `SummarizerError`; cancellation goes through."""
         shown = redacted(request, self._redact)
         if request.source_tokens < OFFLOADED_TOKENS:
-            prompt = render_prompt(shown)
+            prompt = self._render(shown)
         else:
-            prompt = await in_thread(render_prompt, shown)
+            prompt = await in_thread(self._render, shown)
         self._check_window(prompt, request)
         secrets: list[str] = [] if self._base_url is None else [urlsplit(self._base_url).password or ""]
         secrets.append(self._key() or "")
@@ -116,7 +118,8 @@ class Hosted(ABC, Generic[ClientT]):
                 fault = fault_from(self._sdk, error, *secrets)
         if reply is None:
             raise fault
-        return structs.replace(reply, latency_seconds=anyio.current_time() - started)
+        text = f"{prompt.lead}{reply.text}" if reply.text.strip() else ""
+        return structs.replace(reply, text=text, latency_seconds=anyio.current_time() - started)
 
     async def __aenter__(self) -> Self:
         self._keeping = True

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final, Literal
 from turnfold.errors import SummarizerError
 from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyPolicy
 from turnfold.model.summary import NO_USAGE, StopReason, SummaryReply, SummaryRequest, Usage
-from turnfold.prompts.prompt import Prompt
+from turnfold.prompts.prompt import Prompt, Render, render_prompt
 from turnfold.prompts.redact import Redact
 from turnfold.summarizers.hosted import TIMEOUT_SECONDS, TRIES, Hosted, count_of
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
+    from openai.types.chat import ChatCompletionMessageParam
 
 OutputLimit = Literal["max_completion_tokens", "max_tokens"]
 """The field that limits the output: the former is OpenAI's, the latter what other servers know."""
@@ -34,7 +35,8 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
     refused before it is sent. `timeout_seconds` is for one request, `tries` how many a chain may make for a summary.
     `reasoning_tokens` is what the model may spend on thinking, on top of the summary's cap. A model that takes no
     temperature is not sent one where `sends_temperature` is false. `extra_body` are further fields of the request.
-    `redact` is applied to every text of the conversation before it is sent.
+    `redact` is applied to every text of the conversation before it is sent, `render` makes the prompt of it: a base
+    model wants `turnfold.prompts.completion.render_completion`.
 
     Needs the extra `openai`; raises `MissingExtraError` without it.
     """
@@ -55,6 +57,7 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
         tries: int = TRIES,
         policy: ReplyPolicy = DEFAULT_REPLY_POLICY,
         redact: Redact | None = None,
+        render: Render = render_prompt,
         reasoning_tokens: int = 0,
         sends_temperature: bool = True,
         output_limit: OutputLimit | None = None,
@@ -71,6 +74,7 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
             tries=tries,
             policy=policy,
             redact=redact,
+            render=render,
             reasoning_tokens=reasoning_tokens,
         )
         own = base_url is None and client is None
@@ -93,10 +97,13 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
         options: dict[str, object] = {self._output_limit: self._most_output(request), **self._extra_body}
         if self._sends_temperature:
             options["temperature"] = request.temperature
+        messages: list[ChatCompletionMessageParam] = [{"role": "user", "content": prompt.user}]
+        if prompt.system:
+            messages.insert(0, {"role": "system", "content": prompt.system})
         # A client of the caller's own may retry by itself: then nothing would be retried twice but the waits.
         answer: object = await client.with_options(max_retries=0).chat.completions.create(
             model=self._model,
-            messages=[{"role": "system", "content": prompt.system}, {"role": "user", "content": prompt.user}],
+            messages=messages,
             extra_body=options,
         )
         return _reply(answer)
