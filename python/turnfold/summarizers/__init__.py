@@ -10,6 +10,7 @@ from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.member import Member
 from turnfold.summarizers.openai_compatible import OpenAICompatible
 from turnfold.summarizers.protocol import Summarizer, window_of
+from turnfold.summarizers.provider import ProviderCompaction, compact_at_provider
 from turnfold.summarizers.rate_limit import RateLimit
 from turnfold.summarizers.rules import Rules
 from turnfold.summarizers.spending import SpendCap
@@ -24,9 +25,11 @@ __all__ = [
     "Member",
     "OpenAICompatible",
     "Price",
+    "ProviderCompaction",
     "RateLimit",
     "Rules",
     "SpendCap",
     "Summarizer",
+    "compact_at_provider",
     "window_of",
 ]

@@ -90,7 +90,7 @@ class Anthropic(Hosted["AsyncAnthropic"]):
         if prompt.system:
             options["system"] = prompt.system
         answer: object = await client.with_options(max_retries=0).messages.create(
-            model=self._model,
+            model=self.model,
             max_tokens=self._most_output(request),
             messages=[{"role": "user", "content": prompt.user}],
             extra_body=options,

@@ -71,7 +71,7 @@ class Hosted(ABC, Generic[ClientT]):
         if reasoning_tokens < 0:
             raise ArgumentError(f"reasoning_tokens must be at least 0, got {reasoning_tokens}")
         self._sdk = _sdk(self._sdk_name)
-        self._model = model
+        self.model: Final = model
         self._api_key = None if api_key is None else Secret(api_key)
         self._base_url = base_url
         self._given = client
@@ -88,7 +88,14 @@ class Hosted(ABC, Generic[ClientT]):
         self.reply_policy: Final = policy
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._model!r}, name={self._name!r})"
+        return f"{type(self).__name__}({self.model!r}, name={self._name!r})"
+
+    @property
+    def reserve_tokens(self) -> int | None:
+        """What of the window is left for a model that thinks first: its thoughts, and a quarter for the reply."""
+        if self.window_tokens is None or not self._reasoning_tokens:
+            return None
+        return min(self.window_tokens, self._reasoning_tokens + self.window_tokens // 4)
 
     @property
     def name(self) -> str:
@@ -177,7 +184,7 @@ class Hosted(ABC, Generic[ClientT]):
         tokens = sum(meter.count_many([prompt.system, prompt.user], self._encoding)) + self._most_output(request)
         if tokens > self.window_tokens:
             raise SummarizerError(
-                f"The prompt and its answer count {tokens} tokens; the window of {self._model} is {self.window_tokens}",
+                f"The prompt and its answer count {tokens} tokens; the window of {self.model} is {self.window_tokens}",
                 "too_long",
             )
 

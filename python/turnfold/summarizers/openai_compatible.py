@@ -102,7 +102,7 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
             messages.insert(0, {"role": "system", "content": prompt.system})
         # A client of the caller's own may retry by itself: then nothing would be retried twice but the waits.
         answer: object = await client.with_options(max_retries=0).chat.completions.create(
-            model=self._model,
+            model=self.model,
             messages=messages,
             extra_body=options,
         )

@@ -1,7 +1,7 @@
 """A summarizer around another one: what it says of itself is what the inner one says."""
 
 from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyPolicy
-from turnfold.summarizers.protocol import Summarizer, window_of
+from turnfold.summarizers.protocol import Summarizer, model_of, reserve_of, window_of
 
 
 class Wrapping:
@@ -22,6 +22,16 @@ class Wrapping:
     def window_tokens(self) -> int | None:
         """How many tokens its model takes."""
         return window_of(self._inner)
+
+    @property
+    def reserve_tokens(self) -> int | None:
+        """How many tokens of the window it wants left for its reply."""
+        return reserve_of(self._inner)
+
+    @property
+    def model(self) -> str | None:
+        """The name of its model."""
+        return model_of(self._inner)
 
     @property
     def timeout_seconds(self) -> float | None:
