@@ -1,0 +1,198 @@
+"""What calling summarizers costs: a batch beside a bare task group, and the event loop's longest pause at large bodies.
+
+    python benches/flow.py                  # or: --calls 1000 --only batch
+
+Each part checks its answers before its figures count.
+"""
+
+import argparse
+import asyncio
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import anyio
+from bodies import body as agent_session
+
+from turnfold import compact_batch
+from turnfold.batch import BatchLimits
+from turnfold.model.policy import OnRequest, Policy, Summarize
+from turnfold.model.splits import KeepMessages
+from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.planning.apply import CompactionResult
+from turnfold.summarizers import Function
+from turnfold.testing.virtual_time import BACKENDS, run_virtual
+from turnfold.transcript import Message, Transcript
+
+CONCURRENCY = 100
+POLICY = Policy(OnRequest(), (Summarize(KeepMessages(1)),), name="bench")
+PROSE = "The build failed again and nobody knows why. " * 10
+
+
+def chat(number: int) -> Transcript:
+    messages: list[Message] = []
+    for k in range(3):
+        messages.append({"role": "user", "content": f"{number}: question {k}. {PROSE}"})
+        messages.append({"role": "assistant", "content": f"Answer {k}. {PROSE}"})
+    return Transcript.from_messages(messages, format="openai.chat")
+
+
+async def ask(request: SummaryRequest) -> SummaryReply:
+    await anyio.sleep(1)
+    return SummaryReply("The build failed; nobody knows why.")
+
+
+async def batch(calls: int) -> float:
+    transcripts = [chat(number) for number in range(calls)]
+    started = anyio.current_time()
+    limits = BatchLimits(concurrency=CONCURRENCY, ahead=CONCURRENCY)
+    seen: set[int] = set()
+    async for one in compact_batch(transcripts, POLICY, Function(ask), limits=limits):
+        assert isinstance(one.result, CompactionResult), one
+        assert one.result.method == "function"
+        assert "nobody knows why" in (one.result.summary or "")
+        seen.add(one.index)
+    assert seen == set(range(calls))
+    return anyio.current_time() - started
+
+
+async def bare(calls: int) -> float:
+    started = anyio.current_time()
+    limiter = anyio.CapacityLimiter(CONCURRENCY)
+    done = 0
+
+    async def call() -> None:
+        nonlocal done
+        async with limiter:
+            await anyio.sleep(1)
+            done += 1
+
+    async with anyio.create_task_group() as group:
+        for _ in range(calls):
+            group.start_soon(call)
+    assert done == calls
+    return anyio.current_time() - started
+
+
+def compare(calls: int) -> None:
+    ideal = calls / CONCURRENCY
+    print(f"{calls} calls of 1 s, {CONCURRENCY} at once: {ideal:g} s at best")
+    for backend in BACKENDS:
+        times = [run_virtual(lambda work=work: work(calls), backend) for work in (batch, bare)]
+        print(f"  virtual clock, {backend}: compact_batch {times[0]:.3f} s, bare {times[1]:.3f} s")
+        assert times[0] <= ideal * 1.05
+    for backend in BACKENDS:
+        cpu = time.process_time()
+        ours = anyio.run(batch, calls, backend=backend)
+        cpu = time.process_time() - cpu
+        theirs = anyio.run(bare, calls, backend=backend)
+        over = ours / ideal - 1
+        print(
+            f"  real clock, {backend}: compact_batch {ours:.3f} s ({over:+.1%}), bare {theirs:.3f} s "
+            f"({theirs / ideal - 1:+.1%}); {cpu / calls * 1000:.2f} ms of CPU a compaction"
+        )
+
+
+async def pauses(work: Callable[[], Awaitable[object]]) -> list[float]:
+    """Run `work`, and measure how long the loop is away each time, beyond the millisecond it is let go.
+
+    Time without a processor is not counted: what the loop's thread waited for one (Linux's schedstat), and what all of
+    the process did not work.
+    """
+    schedstat = Path("/proc/thread-self/schedstat")
+
+    def waited() -> float:
+        return int(schedstat.read_text().split()[1]) / 1e9 if schedstat.exists() else 0.0
+
+    found: list[float] = []
+    stopped = False
+
+    async def tick() -> None:
+        while not stopped:
+            queued, before, worked = waited(), time.perf_counter(), time.process_time()
+            await asyncio.sleep(0.001)
+            away, worked = time.perf_counter() - before - 0.001, time.process_time() - worked
+            found.append(min(away - (waited() - queued), worked))
+
+    ticking = asyncio.create_task(tick())
+    try:
+        await work()
+    finally:
+        stopped = True
+        await ticking
+    return sorted(found)
+
+
+def loop(rounds: int) -> None:
+    body = agent_session()
+    policy = Policy(OnRequest(), (Summarize(KeepMessages(20)),), name="bench")
+    print(f"a body of {len(body) / 1e6:.2f} MB; the loop's pauses in ms over {rounds} rounds, largest of each round")
+
+    async def reply(request: SummaryRequest) -> str:
+        return "It read the modules, one after the other."
+
+    async def once() -> None:
+        async for one in compact_batch([fresh()], policy, Function(reply)):
+            assert isinstance(one.result, CompactionResult), one
+            assert one.result.method == "function"
+            assert len(one.result.transcript) < 40
+
+    number = 0
+
+    def fresh() -> bytes:
+        nonlocal number
+        number += 1
+        return body.replace(b"return", b"return%d" % number)  # nothing of it is known from the round before
+
+    async def idle() -> None:
+        await asyncio.sleep(0.2)
+
+    async def python_thread() -> None:
+        """Pure Python in one thread: what the interpreter itself costs a loop."""
+        over = threading.Event()
+
+        def spin() -> None:
+            while not over.is_set():
+                sum(range(1000))
+
+        thread = threading.Thread(target=spin)
+        thread.start()
+        await asyncio.sleep(0.2)
+        over.set()
+        thread.join()
+
+    async def main() -> None:
+        for name, work in (("compact", once), ("idle loop", idle), ("a Python thread", python_thread)):
+            largest = []
+            for _ in range(rounds):
+                gc.collect()
+                gc.disable()
+                largest.append((await pauses(work))[-1] * 1000)
+                gc.enable()
+            largest.sort()
+            print(
+                f"  {name}: median {largest[len(largest) // 2]:.1f}, lowest {largest[0]:.1f}, highest {largest[-1]:.1f}"
+            )
+
+    asyncio.run(main())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--only", choices=["batch", "loop"])
+    options = parser.parse_args()
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} CPUs, Python {sys.version.split()[0]}")
+    if options.only != "loop":
+        compare(options.calls)
+    if options.only != "batch":
+        loop(options.rounds)
+
+
+if __name__ == "__main__":
+    main()
