@@ -123,6 +123,12 @@ class NoSummaryError(TurnfoldError):
     code: ClassVar[str] = "no_summary"
 
 
+class JournalError(TurnfoldError):
+    """The journal of a batch cannot be used: the message says why. Begin anew, or name another journal."""
+
+    code: ClassVar[str] = "journal"
+
+
 class PlanMismatchError(TurnfoldError):
     """A plan was applied to a transcript that it was not made for. Plan again from the transcript you hold."""
 
@@ -229,6 +235,7 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             MissingExtraError,
             SummarizerError,
             NoSummaryError,
+            JournalError,
             PlanMismatchError,
             BrokenPluginError,
             NotWritableError,

@@ -45,6 +45,7 @@ def test_one_file(run, tmp_path, long):
         "output",
         "method",
         "findings",
+        "finding_codes",
         "identifiers",
         "prefix",
         "seconds",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
-COMMANDS = ["count", "scan", "split", "prefix", "repair", "compact", "plan", "apply", "demo"]
+COMMANDS = ["count", "scan", "split", "prefix", "repair", "compact", "batch", "plan", "apply", "demo"]
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

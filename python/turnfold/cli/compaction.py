@@ -1,6 +1,7 @@
 """Compacts the transcripts of one file into another, and records what became of each."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +17,7 @@ from turnfold.cli.rewriting import rewrite_file
 from turnfold.compactor import carry_out, compact_sync
 from turnfold.errors import ArgumentError, NotWritableError, PlanMismatchError, TurnfoldError, UnknownWindowError
 from turnfold.model.counts import CountSource, TokenCount
+from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy
 from turnfold.model.state import NO_STATE, PlanState
@@ -64,7 +66,8 @@ class CompactRecord(msgspec.Struct, frozen=True):
     where to send it), skipped (written unchanged; `reason` says why: a skip reason, or `not_writable` for what its log
     cannot hold) or failed (not written; `reason` is the error's code). `output` is the file that the transcript is
     in when the command ends, null where it failed. `id` names a transcript of a log, and is null for any other.
-    `findings` counts what a scan of the output finds. Fields that a failed transcript has no value for are null.
+    `findings` counts what a scan of the output finds, `finding_codes` by code. Fields that a failed transcript has no
+    value for are null.
     """
 
     path: str
@@ -79,6 +82,7 @@ class CompactRecord(msgspec.Struct, frozen=True):
     output: str | None
     method: str | None = None
     findings: int | None = None
+    finding_codes: dict[str, int] | None = None
     identifiers: IdentifiersRecord | None = None
     prefix: PrefixShared | None = None
     seconds: float = 0.0
@@ -86,7 +90,9 @@ class CompactRecord(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What a run is told. With `plans`, by the fingerprint of their source, it makes none of its own."""
+    """What a run is told. With `plans`, by the fingerprint of their source, it makes none of its own; with `compacting`
+    that makes the outcomes of the policy.
+    """
 
     policy: Policy
     encoding: str | None = None
@@ -94,6 +100,7 @@ class Instructions:
     wanted: Wanted = ANY
     state: PlanState = NO_STATE
     plans: Mapping[str, CompactionPlan | Skip] | None = None
+    compacting: Callable[[Transcript, Policy], CompactionResult | Skip] | None = None
 
 
 _WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
@@ -110,7 +117,7 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
     yield from rewrite_file(
         target,
         instructions.wanted,
-        lambda document, named: _compact(document, named, instructions),
+        lambda document, named: compact_document(document, named, instructions),
         lambda fault, path: msgspec.structs.replace(failed_record(fault), path=path),
     )
 
@@ -131,7 +138,9 @@ def failed_record(fault: Fault) -> CompactRecord:
     )
 
 
-def _compact(document: Document, target: Target, instructions: Instructions) -> tuple[list[Outcome], bytes | None]:
+def compact_document(
+    document: Document, target: Target, instructions: Instructions
+) -> tuple[list[Outcome], bytes | None]:
     """Return the records, and the bytes to write: None where every transcript failed."""
     try:
         if document.is_log:
@@ -234,6 +243,8 @@ def _outcome(transcript: Transcript, instructions: Instructions) -> CompactionRe
         if plan is None:
             raise PlanMismatchError("None of the plans was made for this transcript: plan again")
         return plan if isinstance(plan, Skip) else carry_out(transcript, plan)
+    if instructions.compacting is not None:
+        return instructions.compacting(transcript, instructions.policy)
     return compact_sync(
         transcript,
         instructions.policy,
@@ -252,6 +263,7 @@ def _failed(document: Document, error: TurnfoldError) -> tuple[CompactRecord, Fa
 def _unchanged(
     document: Document, transcript: Transcript, target: Target, *, reason: str, text: str, before: TokenCount
 ) -> CompactRecord:
+    found = scan(transcript).findings
     return CompactRecord(
         path=document.file.shown,
         index=document.index,
@@ -263,7 +275,8 @@ def _unchanged(
         messages=BeforeAfter(len(transcript), len(transcript)),
         tokens=_tokens(before, before),
         output=target.shown,
-        findings=len(scan(transcript).findings),
+        findings=len(found),
+        finding_codes=_codes(found),
     )
 
 
@@ -282,9 +295,14 @@ def _compacted(document: Document, transcript: Transcript, target: Target, resul
         output=target.shown,
         method=result.method,
         findings=len(result.findings),
+        finding_codes=_codes(result.findings),
         identifiers=IdentifiersRecord(kept, kept + lost),
         prefix=PrefixShared(result.prefix.messages, result.prefix.tokens, result.prefix.bytes),
     )
+
+
+def _codes(found: Sequence[Finding]) -> dict[str, int]:
+    return dict(Counter(finding.code for finding in found))
 
 
 def _tokens(before: TokenCount, after: TokenCount) -> TokensBeforeAfter:

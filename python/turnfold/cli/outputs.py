@@ -192,3 +192,10 @@ class AtomicFile:
                     stream.close()
         with contextlib.suppress(OSError):
             self._temporary.unlink()
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file that is no transcript, whole or not at all."""
+    with AtomicFile(Target(InputFile(None, "-", path), path)) as out:
+        out.write(data)
+        out.commit()

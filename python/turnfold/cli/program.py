@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from turnfold._core import __version__
-from turnfold.cli import apply, compact, count, demo, plan, prefix, repair, scan, split
+from turnfold.cli import apply, batch, compact, count, demo, plan, prefix, repair, scan, split
 from turnfold.cli.faults import BROKEN_PIPE, INTERNAL, INTERRUPTED, UNREADABLE, UsageError, complain, printable
 from turnfold.errors import ArgumentError, TurnfoldError, UnknownEncodingError
 
@@ -33,6 +33,7 @@ _COMMANDS = {
     "prefix": _Command(prefix.SUMMARY, prefix.USAGE, prefix.DETAILS, prefix.add, prefix.run),
     "repair": _Command(repair.SUMMARY, repair.USAGE, repair.DETAILS, repair.add, repair.run),
     "compact": _Command(compact.SUMMARY, compact.USAGE, compact.DETAILS, compact.add, compact.run),
+    "batch": _Command(batch.SUMMARY, batch.USAGE, batch.DETAILS, batch.add, batch.run),
     "plan": _Command(plan.SUMMARY, plan.USAGE, plan.DETAILS, plan.add, plan.run),
     "apply": _Command(apply.SUMMARY, apply.USAGE, apply.DETAILS, apply.add, apply.run),
     "demo": _Command(demo.SUMMARY, demo.USAGE, demo.DETAILS, demo.add, demo.run),

@@ -1,0 +1,267 @@
+"""What a run over files has done so far, in SQLite: a run that was killed goes on where it was, and repeats nothing.
+
+A document is done when its bytes are in the part file of its output and its row is in the journal: the row says up to
+which byte. What lies behind the last row is cut off by the run that goes on, so a torn end does no harm. Rows are bound
+to the content of the document, and files to the digest of everything that decides the output.
+"""
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, Final, Literal, Self
+
+from turnfold.errors import JournalError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+VERSION: Final = 1
+"""Of the tables. A journal of another version is refused."""
+
+_TABLES: Final = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (
+    id INTEGER PRIMARY KEY,
+    path TEXT NOT NULL,
+    output TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL DEFAULT 'open',
+    input_size INTEGER,
+    input_mtime_ns INTEGER,
+    output_size INTEGER NOT NULL DEFAULT 0,
+    documents INTEGER NOT NULL DEFAULT 0,
+    owner TEXT
+);
+CREATE TABLE IF NOT EXISTS documents (
+    file INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    key BLOB NOT NULL,
+    records BLOB NOT NULL,
+    PRIMARY KEY (file, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+_FILE: Final = """
+SELECT id, state, documents, output_size, input_size, input_mtime_ns, owner FROM files WHERE output = ?
+"""
+
+FileState = Literal["open", "moving", "done"]
+"""`open`: its part file grows; `moving`: whole, and about to be moved into its place; `done`: there."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournaledFile:
+    """What the journal knows of a file: documents that are done, and the bytes that they take in its part file."""
+
+    id: int
+    state: FileState
+    documents: int
+    output_size: int
+    input_size: int | None
+    input_mtime_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class JournaledDocument:
+    """One document that is done. `key` is the digest of its bytes, `records` what was reported of it."""
+
+    number: int
+    key: bytes
+    records: bytes
+
+
+class Journal:
+    """The journal at `path`, for a run whose output `run_digest` decides. Use it as a context manager.
+
+    Several runs, in several processes, may use one journal at a time: a file is worked on by the run that claims it
+    first. What a run that died had claimed is free again: each run holds a lock on a file of its own beside the
+    journal, which the operating system lets go of when the process ends, however it ends.
+
+    Raises `JournalError` for a file that is no journal, one of another version, and one of a run with other options.
+    All methods may be called from any thread.
+    """
+
+    def __init__(self, path: Path, run_digest: str) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._owned: BinaryIO | None = None
+        try:
+            self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=60)
+        except sqlite3.Error as error:
+            raise JournalError(f"{path} cannot be opened as a journal: {error}") from error
+        try:
+            self._prepare(run_digest)
+        except BaseException:
+            self._database.close()
+            raise
+
+    def _prepare(self, run_digest: str) -> None:
+        try:
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.executescript(_TABLES)
+            with self._transaction():
+                known = dict(self._database.execute("SELECT key, value FROM meta"))
+                if not known:
+                    told = (("version", str(VERSION)), ("run", run_digest))
+                    self._database.executemany("INSERT INTO meta VALUES (?, ?)", told)
+                    return
+        except sqlite3.DatabaseError as error:
+            raise JournalError(f"{self.path} is no journal of a batch: {error}") from error
+        if known.get("version") != str(VERSION):
+            raise JournalError(f"{self.path} is of version {known.get('version')} of the journal; this is {VERSION}")
+        if known.get("run") != run_digest:
+            text = f"{self.path} is the journal of a run with other options or another version of turnfold"
+            raise JournalError(f"{text}: begin anew, or give those of the first run")
+
+    def __enter__(self) -> Self:
+        self._owned = _held(self._lock_path(self._owner))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            with contextlib.suppress(sqlite3.Error):
+                self._database.execute("UPDATE files SET owner = NULL WHERE owner = ?", (self._owner,))
+            self._database.close()
+        if self._owned is not None:
+            with contextlib.suppress(OSError):
+                self._lock_path(self._owner).unlink()
+            self._owned.close()
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    def claim(self, path: str, output: str) -> JournaledFile | None:
+        """Take a file for this run; None where another run that lives has it."""
+        with self._transaction():
+            self._database.execute("INSERT OR IGNORE INTO files (path, output) VALUES (?, ?)", (path, output))
+            row = self._database.execute(_FILE, (output,)).fetchone()
+            *known, owner = row
+            if owner is not None and owner != self._owner and self._lives(owner):
+                return None
+            self._database.execute("UPDATE files SET owner = ?, path = ? WHERE id = ?", (self._owner, path, known[0]))
+        return JournaledFile(*known)
+
+    def _lock_path(self, owner: str) -> Path:
+        return self.path.with_name(f"{self.path.name}.{owner}.lock")
+
+    def _lives(self, owner: str) -> bool:
+        path = self._lock_path(owner)
+        try:
+            held = _held(path)
+        except OSError:
+            return True
+        held.close()
+        with contextlib.suppress(OSError):
+            path.unlink()
+        return False
+
+    def begin(self, file: JournaledFile, input_size: int | None, input_mtime_ns: int | None) -> JournaledFile:
+        """Forget what was done of a file, whose input is now that large and of that time."""
+        with self._transaction():
+            self._database.execute("DELETE FROM documents WHERE file = ?", (file.id,))
+            self._database.execute(
+                "UPDATE files SET state = 'open', documents = 0, output_size = 0, input_size = ?, input_mtime_ns = ? "
+                "WHERE id = ?",
+                (input_size, input_mtime_ns, file.id),
+            )
+        return JournaledFile(file.id, "open", 0, 0, input_size, input_mtime_ns)
+
+    def checkpoint(self, file: JournaledFile, documents: Sequence[JournaledDocument], output_size: int) -> None:
+        """Say that the next documents are done, and that the part file holds all up to here in `output_size` bytes."""
+        if not documents:
+            return
+        rows = [(file.id, document.number, document.key, document.records) for document in documents]
+        with self._transaction():
+            self._database.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
+            self._database.execute(
+                "UPDATE files SET documents = ?, output_size = ? WHERE id = ?",
+                (documents[-1].number + 1, output_size, file.id),
+            )
+
+    def set_state(self, file: JournaledFile, state: FileState, output_size: int) -> None:
+        """Say how far the file itself has come."""
+        with self._transaction():
+            self._database.execute(
+                "UPDATE files SET state = ?, output_size = ? WHERE id = ?", (state, output_size, file.id)
+            )
+
+    def keys(self, file: JournaledFile) -> Iterator[bytes]:
+        """The digests of the documents that are done, in order."""
+        for document in self.documents(file):
+            yield document.key
+
+    def documents(self, file: JournaledFile) -> Iterator[JournaledDocument]:
+        """The documents of a file that are done, in order, some at a time."""
+        after = -1
+        while True:
+            with self._lock:
+                rows = self._database.execute(
+                    "SELECT number, key, records FROM documents WHERE file = ? AND number > ? "
+                    "ORDER BY number LIMIT 500",
+                    (file.id, after),
+                ).fetchall()
+            if not rows:
+                return
+            yield from (JournaledDocument(*row) for row in rows)
+            after = rows[-1][0]
+
+    def all_records(self) -> Iterator[bytes]:
+        """What was reported of each document that is done, in all files, some at a time."""
+        after = (-1, -1)
+        while True:
+            with self._lock:
+                rows = self._database.execute(
+                    "SELECT file, number, records FROM documents WHERE (file, number) > (?, ?) "
+                    "ORDER BY file, number LIMIT 500",
+                    after,
+                ).fetchall()
+            if not rows:
+                return
+            yield from (row[2] for row in rows)
+            after = rows[-1][:2]
+
+    def reply(self, key: bytes) -> bytes | None:
+        """The reply to a summarizer's request of that digest, if there was one."""
+        with self._lock:
+            row = self._database.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def remember(self, key: bytes, reply: bytes) -> None:
+        """Keep the reply to a request; the first one stays."""
+        with self._transaction():
+            self._database.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, reply))
+
+
+def _held(path: Path) -> BinaryIO:
+    """Lock a file for as long as it stays open. Raises OSError where another process holds it."""
+    stream = path.open("ab")
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BaseException:
+        stream.close()
+        raise
+    return stream

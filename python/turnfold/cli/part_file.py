@@ -1,0 +1,98 @@
+"""A file that is written over several runs: it grows beside its place and is moved into it when it is whole."""
+
+import contextlib
+import gzip
+import os
+from pathlib import Path
+from typing import BinaryIO, Final
+
+_MEMBER_BYTES: Final = 4 << 20
+"""Data of one gzip member. Members end where documents do, at places that do not depend on when a run was stopped."""
+
+
+class PartFile:
+    """The hidden file `.NAME.turnfold-part` beside `path`, from its first `size` bytes on.
+
+    Raises OSError; `size` bytes that are not there are an OSError, too.
+    """
+
+    def __init__(self, path: Path, size: int = 0) -> None:
+        self.path = path
+        self.part = part_of(path)
+        self._pending = bytearray()
+        self._compressed = path.suffix.lower() == ".gz"
+        self._stream: BinaryIO = self.part.open("r+b" if size else "wb")
+        try:
+            self._cut(size)
+        except BaseException:
+            self._stream.close()
+            raise
+        self._size = size
+
+    def _cut(self, size: int) -> None:
+        if self._stream.seek(0, os.SEEK_END) < size:
+            raise OSError(f"{self.part} is shorter than its journal says")
+        self._stream.truncate(size)
+        self._stream.seek(size)
+
+    def write(self, data: bytes) -> None:
+        """Append one document with its line's end."""
+        if not self._compressed:
+            self._stream.write(data)
+            self._size += len(data)
+            return
+        self._pending += data
+        if len(self._pending) >= _MEMBER_BYTES:
+            self._end_member()
+
+    def _end_member(self) -> None:
+        if self._pending:
+            member = gzip.compress(self._pending, 6, mtime=0)
+            self._stream.write(member)
+            self._size += len(member)
+            self._pending.clear()
+
+    def settled(self) -> int | None:
+        """Hand everything to the operating system: the bytes that are safe from a kill now.
+
+        None in the middle of a gzip member, where a run cannot go on.
+        """
+        if self._pending:
+            return None
+        self._stream.flush()
+        return self._size
+
+    def finish(self) -> int:
+        """Write what is left, down to the disk, and return the size; `move` comes next."""
+        self._end_member()
+        self._stream.flush()
+        os.fsync(self._stream.fileno())
+        self._stream.close()
+        return self._size
+
+    def close(self) -> None:
+        """Leave the part file as it is, for a run that goes on."""
+        with contextlib.suppress(OSError):
+            self._stream.close()
+
+    def discard(self) -> None:
+        """Take the part file away."""
+        self.close()
+        with contextlib.suppress(OSError):
+            self.part.unlink()
+
+
+def part_of(path: Path) -> Path:
+    """Where the part file of an output lies."""
+    return path.with_name(f".{path.name}.turnfold-part")
+
+
+def move(path: Path) -> None:
+    """Move a part file into its place, and the folder's entry down to the disk."""
+    part_of(path).replace(path)
+    if os.name != "nt":
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,327 @@
+"""batch: what compact writes, by runs that are stopped, killed, shared and gone on with."""
+
+import gzip
+import json
+import random
+import re
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from anyio.from_thread import start_blocking_portal
+
+import turnfold
+from turnfold.testing.generators import anthropic_messages, openai_chat
+from turnfold.testing.http_server import Answer, serve
+
+OPTIONS = ["--preset", "token_threshold", "--limit-tokens", "1200"]
+LINES = 240
+
+
+def lines(seeds: range) -> bytes:
+    """Transcripts of two formats, one a line, with a blank line and a broken one among them."""
+    made = [json.dumps((openai_chat if k % 3 else anthropic_messages)(k, turns=2 + k % 3)) for k in seeds]
+    made[5], made[9] = "", '{"messages": [{"role": "user"'
+    return ("\n".join(made) + "\n").encode()
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("inputs")
+    (folder / "sub").mkdir()
+    (folder / "many.jsonl").write_bytes(lines(range(LINES)))
+    (folder / "sub" / "packed.jsonl.gz").write_bytes(gzip.compress(lines(range(40, 80))))
+    (folder / "one.json").write_bytes(json.dumps(openai_chat(7, turns=30)).encode())
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(p.relative_to(folder)): p.read_bytes()
+        for p in sorted(folder.rglob("*"))
+        if p.is_file() and p.name[0] != "."
+    }
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(p.name for p in folder.rglob(".*"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(run, inputs, tmp_path_factory):
+    """What an undisturbed run writes, and the records that it prints."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    ran = run("batch", inputs, "-o", out, *OPTIONS, "--json")
+    assert ran.status == 1  # two lines are broken
+    return contents(out), ran.records
+
+
+def start(inputs: Path, out: Path, *more: object) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "turnfold", "batch", inputs, "-o", out, *OPTIONS, "--json", *more]
+    return subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def read_lines(process: "subprocess.Popen[bytes]", count: int) -> int:
+    """Wait until the process has printed so many lines, or is done."""
+    assert process.stdout is not None
+    return sum(1 for _ in zip(range(count), process.stdout, strict=False))
+
+
+def rows(out: Path, table: str) -> int:
+    database = sqlite3.connect(out / ".turnfold-journal")
+    try:
+        (count,) = database.execute(f"SELECT count(*) FROM {table}").fetchone()
+        return int(count)
+    finally:
+        database.close()
+
+
+def test_it_writes_what_compact_writes(run, inputs, undisturbed, tmp_path):
+    ran = run("compact", inputs, "-o", tmp_path, *OPTIONS, "--json")
+    written, records = undisturbed
+    assert ran.status == 1
+    unpacked = {name: gzip.decompress(data) if name.endswith(".gz") else data for name, data in written.items()}
+    assert {n: gzip.decompress(d) if n.endswith(".gz") else d for n, d in contents(tmp_path).items()} == unpacked
+
+    def plain(record: dict[str, Any]) -> dict[str, Any]:
+        return {key: value for key, value in record.items() if key not in {"seconds", "output"}}
+
+    assert [plain(record) for record in records] == [plain(record) for record in ran.records]
+
+
+def test_a_run_that_is_done_is_not_done_again(run, inputs, undisturbed, tmp_path):
+    assert run("batch", inputs, "-o", tmp_path, *OPTIONS).status == 1
+    before = contents(tmp_path)
+    assert before == undisturbed[0]
+    refused = run("batch", inputs, "-o", tmp_path, *OPTIONS)
+    assert (refused.status, refused.out) == (2, "")
+    assert "say --resume or --restart" in refused.err
+    again = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume")
+    assert again.status == 1
+    assert f"{LINES + 40 + 1} documents were done before" in again.out
+    assert contents(tmp_path) == before
+    other = run("batch", inputs, "-o", tmp_path, "--limit-tokens", "900", "--resume")
+    assert other.status == 2
+    assert "with other options" in other.err
+    assert contents(tmp_path) == before
+    anew = run("batch", inputs, "-o", tmp_path, "--limit-tokens", "900", "--restart")
+    assert anew.status == 1
+    assert contents(tmp_path) != before
+    assert hidden(tmp_path) == [".turnfold-journal"]
+
+
+def test_a_changed_input_is_done_anew(run, inputs, tmp_path):
+    source, out = tmp_path / "in", tmp_path / "out"
+    source.mkdir()
+    (source / "a.jsonl").write_bytes(lines(range(12)))
+    (source / "b.jsonl").write_bytes(lines(range(20, 32)))
+    run("batch", source, "-o", out, *OPTIONS)
+    kept = (out / "b.jsonl").stat().st_mtime_ns
+    (source / "a.jsonl").write_bytes(lines(range(2, 14)))
+    ran = run("batch", source, "-o", out, *OPTIONS, "--resume", "--json")
+    assert len(ran.records) == 11
+    assert (out / "b.jsonl").stat().st_mtime_ns == kept
+    fresh = tmp_path / "fresh"
+    run("batch", source, "-o", fresh, *OPTIONS)
+    assert contents(fresh) == contents(out)
+
+
+def killed(inputs: Path, out: Path, chance: random.Random, times: int) -> None:
+    """Kill a run `times` times at moments of chance."""
+    for turn in range(times):
+        process = start(inputs, out, *(["--resume"] if turn else []))
+        read_lines(process, chance.randrange(1, LINES // 2))
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1))
+def test_killed_runs_go_on(run, inputs, undisturbed, tmp_path, seed):
+    killed(inputs, tmp_path, random.Random(seed), 3)
+    assert run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume").status == 1
+    assert contents(tmp_path) == undisturbed[0]
+    assert rows(tmp_path, "documents") == LINES + 40 + 1
+    assert hidden(tmp_path) == [".turnfold-journal"]
+
+
+def test_a_torn_part_file_is_cut_or_begun_anew(run, inputs, undisturbed, tmp_path):
+    process = start(inputs, tmp_path)
+    read_lines(process, 210)
+    process.kill()
+    process.communicate()
+    (part,) = [p for p in tmp_path.rglob("*.turnfold-part") if "many" in p.name] or [None]
+    assert part is not None, "the first file has a checkpoint after 200 documents"
+    torn = tmp_path.with_name(f"{tmp_path.name}-torn")
+    whole = part.read_bytes()
+    for data in (whole + b'{"half a li', whole[: len(whole) // 2]):
+        subprocess.run(["cp", "-r", tmp_path, torn], check=True)
+        (torn / part.relative_to(tmp_path)).write_bytes(data)
+        assert run("batch", inputs, "-o", torn, *OPTIONS, "--resume").status == 1
+        assert contents(torn) == undisturbed[0]
+        subprocess.run(["rm", "-r", torn], check=True)
+
+
+@pytest.mark.slow
+def test_two_runs_share_a_journal(inputs, undisturbed, tmp_path):
+    first = start(inputs, tmp_path)
+    read_lines(first, 1)
+    second = start(inputs, tmp_path, "--resume")
+    told = [process.communicate() for process in (first, second)]
+    assert [process.returncode for process in (first, second)] == [1, 1]
+    assert contents(tmp_path) == undisturbed[0]
+    assert rows(tmp_path, "documents") == LINES + 40 + 1
+    assert b"with another run" in told[1][1] or b"done before" in told[1][1]
+
+
+@pytest.mark.slow
+def test_ctrl_c_keeps_what_is_done(run, inputs, undisturbed, tmp_path):
+    process = start(inputs, tmp_path)
+    read_lines(process, 20)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130, err.decode()
+    assert b"--resume goes on with it" in err
+    assert b"Traceback" not in err
+    assert rows(tmp_path, "documents") >= 20
+    assert not (tmp_path / "many.jsonl").exists()
+    assert run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume").status == 1
+    assert contents(tmp_path) == undisturbed[0]
+
+
+def test_too_many_failures_stop_it(run, tmp_path):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out"
+    source.write_bytes(b"{\n" * 50 + json.dumps(openai_chat(1)).encode() + b"\n")
+    ran = run("batch", source, "-o", out, *OPTIONS, "--max-failures", "3")
+    assert ran.status == 1
+    assert "stopped after 4 failures; --resume goes on" in ran.err
+    assert not (out / "in.jsonl").exists()
+    ran = run("batch", source, "-o", out, *OPTIONS, "--resume", "--json")
+    assert [record["status"] for record in ran.records].count("failed") <= 50
+    assert (out / "in.jsonl").read_bytes().count(b"\n") == 51
+
+
+def test_an_error_nobody_foresaw_is_that_transcripts_own(run, inputs, tmp_path, monkeypatch):
+    real = turnfold.compact_sync
+
+    def fails_once(transcript, *arguments, **options):
+        if len(transcript) % 5 == 0:
+            raise RuntimeError("the disk of the moon is full")
+        return real(transcript, *arguments, **options)
+
+    monkeypatch.setattr("turnfold.cli.compaction.compact_sync", fails_once)
+    ran = run("batch", inputs / "many.jsonl", "-o", tmp_path, *OPTIONS, "--json")
+    failed = [record for record in ran.records if record["reason"] == "internal"]
+    assert 0 < len(failed) < LINES - 10
+    assert failed[0]["text"] == "RuntimeError: the disk of the moon is full"
+    assert (tmp_path / "many.jsonl").read_bytes().count(b"\n") == LINES
+
+
+def test_a_dry_run_writes_nothing(run, inputs, tmp_path):
+    ran = run("batch", inputs, "-o", tmp_path / "out", "--dry-run", *OPTIONS)
+    assert ran.status == 1
+    assert "nothing was written" in ran.out
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "-o OUT is missing"),
+        (["-o", "-"], "a batch writes to files"),
+        (["-o", "out", "--concurrency", "0"], "must be at least 1"),
+        (["-o", "out", "--base-url", "http://x"], "is for a --summarizer"),
+        (["-o", "out", "--summarizer", "gpt-5"], "say openai:MODEL or anthropic:MODEL"),
+    ],
+)
+def test_wrong_command_lines_write_nothing(run, inputs, tmp_path, monkeypatch, arguments, told):
+    monkeypatch.chdir(tmp_path)
+    ran = run("batch", inputs, *arguments)
+    assert ran.status == 2
+    assert told in ran.err
+    assert contents(tmp_path) == {}
+
+
+def test_a_file_that_is_no_journal_is_left_alone(run, inputs, tmp_path):
+    (tmp_path / "notes").write_text("my notes, " * 200)
+    ran = run("batch", inputs, "-o", tmp_path / "out", "--journal", tmp_path / "notes", "--resume", *OPTIONS)
+    assert ran.status == 2
+    assert "is no journal of a batch" in ran.err
+    assert (tmp_path / "notes").read_text() == "my notes, " * 200
+
+
+def test_the_report_opens_offline(run, inputs, tmp_path):
+    page = tmp_path / "report.html"
+    ran = run("batch", inputs, "-o", tmp_path / "out", *OPTIONS, "--report", page, "--json")
+    html = page.read_text(encoding="utf-8")
+    compacted = sum(record["status"] == "compacted" for record in ran.records)
+    assert f"<b>{len(ran.records)}</b><span>transcripts</span>" in html
+    assert f"<b>{compacted}</b><span>compacted</span>" in html
+    assert "openai.chat" in html
+    assert "anthropic.messages" in html
+    assert "invalid_json" in html
+    for loads in ("http:", "https:", "src=", "href=", "url(", "@import", "<script"):
+        assert loads not in html
+    resumed = tmp_path / "again.html"
+    run("batch", inputs, "-o", tmp_path / "out", *OPTIONS, "--report", resumed, "--resume")
+    assert f"<b>{len(ran.records)}</b><span>transcripts</span>" in resumed.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
+def test_a_browser_shows_the_report(run, inputs, tmp_path):
+    page, picture = tmp_path / "report.html", tmp_path / "report.png"
+    run("batch", inputs, "-o", tmp_path / "out", *OPTIONS, "--report", page)
+    browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    shown = subprocess.run(
+        [*browser, "--dump-dom", f"--screenshot={picture}", page.as_uri()], capture_output=True, text=True, check=True
+    ).stdout
+    bars = re.findall(r'aria-label="([0-9.]+) %"><i style="width: ?([0-9.]+)%', shown)
+    assert len(bars) > 5
+    assert "<h2>Tokens by format</h2>" in shown
+    assert picture.stat().st_size > 10_000
+
+
+def test_names_in_a_report_are_text(run, tmp_path):
+    source = tmp_path / "<script>alert(1)</script>.jsonl".replace("/", "_")
+    source.write_bytes(b'{"messages": "<img src=x>"\n' + json.dumps(openai_chat(3, turns=20)).encode() + b"\n")
+    run("batch", source, "-o", tmp_path / "out", *OPTIONS, "--report", tmp_path / "r.html")
+    assert "<script" not in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+SAID = "## User messages\n- The build is to be mended.\n## Current state\n- Tests are next."
+
+
+def completion(text: str) -> dict[str, object]:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": 900, "completion_tokens": 20, "total_tokens": 920}
+    return {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice], "usage": usage}
+
+
+def test_a_model_is_asked_once_for_what_is_the_same(run, tmp_path, monkeypatch):
+    pytest.importorskip("openai")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-planted-key")
+    source = tmp_path / "in.jsonl"
+    made = [json.dumps(openai_chat(seed, turns=12)) for seed in (1, 2, 1, 1, 3)]
+    source.write_text("\n".join(made) + "\n")
+    refused = Answer({"error": {"message": "no"}}, status=400)
+    with start_blocking_portal() as portal:
+        running = portal.wrap_async_context_manager(serve(refused, Answer(completion(SAID))))
+        with running as server:
+            model = ["--summarizer", "openai:m", "--base-url", f"{server.url}/v1", "--concurrency", "1"]
+            ran = run("batch", source, "-o", tmp_path / "out", *OPTIONS, *model, "--json")
+            asked = len(server.received)
+            again = run("batch", source, "-o", tmp_path / "other", *OPTIONS, *model)
+    assert (ran.status, again.status) == (0, 0)
+    methods = [record["method"] for record in ran.records]
+    # The first was refused and made by rule; its equals were asked for again, the first of them with an answer.
+    assert methods == ["rules", "openai_compatible", "openai_compatible", "openai_compatible", "openai_compatible"]
+    assert asked == 4
+    assert "1 summaries were used again" in ran.err
+    everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"sk-planted-key" not in everything
+    assert "sk-planted-key" not in ran.out + ran.err + again.out + again.err
