@@ -15,6 +15,8 @@ import openai
 import pytest
 import stamina
 
+import turnfold
+from turnfold import telemetry
 from turnfold.errors import CallFault, MissingExtraError, NoSummaryError, SummarizerError
 from turnfold.model.result import Attempt
 from turnfold.model.summary import SummaryReply, Usage
@@ -23,7 +25,7 @@ from turnfold.prompts.prompt import render_prompt
 from turnfold.summarizers import Anthropic, Fallback, Marker, Member, OpenAICompatible, Summarizer, hosted
 from turnfold.summarizers.retry_after import retry_after_seconds
 from turnfold.testing.http_server import Answer, serve
-from turnfold.testing.requests import GOOD_SUMMARY, summary_request
+from turnfold.testing.requests import GOOD_SUMMARY, WORK, summary_request
 
 pytestmark = pytest.mark.anyio
 
@@ -374,6 +376,25 @@ async def test_the_key_is_nowhere_but_in_the_request(sdk: str, caplog: pytest.Lo
     assert KEY not in seen.getvalue()
     assert any(KEY in "".join(request.headers.values()) for request in server.received)
     assert [attempt.outcome for attempt in attempts] == ["unavailable", "rejected", "used"]
+
+
+async def test_a_compaction_shows_the_key_to_nobody(sdk: str, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    messages = [{"role": role, "content": f"{k}: {text} " * 9} for k in range(3) for role, _, text in WORK[:2]]
+    transcript = turnfold.Transcript.from_messages(messages, format="openai.chat")
+    policy = turnfold.Policy(turnfold.OnRequest(), (turnfold.Summarize(turnfold.KeepMessages(2)),))
+    events: list[Any] = []
+    async with serve(Answer({"error": {"message": f"Wrong key: Bearer {KEY}"}}, 401)) as server:
+        with telemetry.listening(events.append, text=True), telemetry.listening(telemetry.LogSink(), text=True):
+            result = await turnfold.compact(transcript, policy, at(sdk, server.url), deadline_seconds=30)
+    assert isinstance(result, turnfold.CompactionResult)
+    assert [attempt.outcome for attempt in result.attempts] == ["rejected", "used"]
+    assert KEY in "".join(server.received[0].headers.values())
+    logged = [f"{record.getMessage()} {vars(record)}" for record in caplog.records]
+    encoded = [msgspec.json.encode(event).decode() for event in events]
+    assert events
+    assert any("[hidden]" in text for text in encoded)
+    assert KEY not in "\n".join([repr(result), repr(events), *encoded, *logged])
 
 
 def test_retry_after_in_all_its_forms() -> None:
