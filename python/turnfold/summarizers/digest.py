@@ -24,7 +24,8 @@ _HEADER = re.compile(r"^Digest of (\d+) items? from ")
 _UPDATE = re.compile(r"^Update (\d+):$")
 _LINE = re.compile(r"^\[(?P<sign>[✓❌~]) (?P<tool>[^:\]]*)(?:: (?P<facts>.*))?\]$")
 _CONDENSED = re.compile(
-    r"^Updates 1-(?P<last>\d+): \d+ items?(?:, (?P<failed>\d+) failed)?: (?P<tools>.*?)(?: \| Files: (?P<files>.*))?$"
+    r"^Updates 1-(?P<last>\d+): (?P<items>\d+) items?(?:, (?P<failed>\d+) failed)?: "
+    r"(?P<tools>.*?)(?: \| Files: (?P<files>.*))?$"
 )
 
 
@@ -32,6 +33,7 @@ class _Condensed(msgspec.Struct, frozen=True):
     """Earlier updates in one line: how many items, which tools how often, and files that were worked on."""
 
     last: int
+    items: int
     failed: int
     tools: Counter[str]
     files: tuple[str, ...]
@@ -56,7 +58,7 @@ def write_digest(request: SummaryRequest) -> str:
     updates.append(_Update(number, tuple(new)))
     everything = sum(meter.count_many([f"{line}\n" for line in _lines(condensed, updates)], request.encoding))
     if len(updates) > 1 and everything > 2 * request.max_tokens:
-        condensed, updates = _condense(condensed, updates[:-1]), updates[-1:]
+        condensed, updates = _condense(condensed, updates[:-1], items - len(new)), updates[-1:]
     header = _header(record, items, request.max_tokens)
     room = request.max_tokens - meter.count(f"{header}\n{CUT}\n", request.encoding) - 2
     kept, left = _fit(condensed, updates, room, request.encoding)
@@ -128,7 +130,8 @@ def _fit(condensed: _Condensed | None, updates: Sequence[_Update], room: int, en
     return [*first, *kept], room
 
 
-def _condense(before: _Condensed | None, updates: Sequence[_Update]) -> _Condensed:
+def _condense(before: _Condensed | None, updates: Sequence[_Update], items: int) -> _Condensed:
+    """Put updates into one line, which stands for so many items: those that were cut before can only be counted."""
     tools = Counter({} if before is None else before.tools)
     files = dict.fromkeys(() if before is None else before.files)
     failed = 0 if before is None else before.failed
@@ -142,14 +145,16 @@ def _condense(before: _Condensed | None, updates: Sequence[_Update]) -> _Condens
         if named is not None:
             files.pop(named["file"], None)
             files[named["file"]] = None
-    return _Condensed(updates[-1].number, failed, tools, tuple(files)[-_NAMED_FILES:])
+    return _Condensed(updates[-1].number, items, failed, tools, tuple(files)[-_NAMED_FILES:])
 
 
 def _condensed_line(condensed: _Condensed) -> str:
     failed = f", {condensed.failed} failed" if condensed.failed else ""
-    tools = ", ".join(f"{name} {count}" for name, count in condensed.tools.most_common())
+    tools = [f"{name} {count}" for name, count in condensed.tools.most_common()]
+    if condensed.items > condensed.tools.total():
+        tools.append(f"{condensed.items - condensed.tools.total()} more")
     files = f" | Files: {', '.join(condensed.files)}" if condensed.files else ""
-    return f"Updates 1-{condensed.last}: {_counted(condensed.tools.total(), 'item')}{failed}: {tools}{files}"
+    return f"Updates 1-{condensed.last}: {_counted(condensed.items, 'item')}{failed}: {', '.join(tools)}{files}"
 
 
 def _earlier(previous: str | None) -> tuple[_Condensed | None, list[_Update], int]:
@@ -164,9 +169,13 @@ def _earlier(previous: str | None) -> tuple[_Condensed | None, list[_Update], in
         elif (held := _CONDENSED.match(line)) is not None:
             counts = (part.rpartition(" ") for part in held["tools"].split(", "))
             tools = Counter({name: int(count) for name, _, count in counts if count.isdigit()})
-            files = held["files"]
+            files = tuple(held["files"].split(", ")) if held["files"] else ()
             condensed = _Condensed(
-                int(held["last"]), int(held["failed"] or 0), tools, tuple(files.split(", ")) if files else ()
+                int(held["last"]),
+                int(held["items"]),
+                int(held["failed"] or 0),
+                tools,
+                tuple(files.split(", ")) if files else (),
             )
             number = condensed.last + 1
         elif (update := _UPDATE.match(line)) is not None:
