@@ -175,7 +175,7 @@ def _earlier(previous: str | None) -> tuple[_Condensed | None, list[_Update], in
                 int(held["items"]),
                 int(held["failed"] or 0),
                 tools,
-                tuple(files.split(", ")) if files else (),
+                files,
             )
             number = condensed.last + 1
         elif (update := _UPDATE.match(line)) is not None:
