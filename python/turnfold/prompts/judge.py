@@ -1,7 +1,8 @@
 """Whether a summarizer's reply can be used, and what it is called if not."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Literal
 
 import msgspec
@@ -59,10 +60,11 @@ def judge(reply: SummaryReply, request: SummaryRequest, policy: ReplyPolicy = DE
         return _refused(_Found(fault), policy)
     case = _Judging(text, reply, request, schema_named(request.schema), policy, Source(request))
     details: list[str] = []
-    for check in _CHECKS:
-        found = check(case)
-        remedy = None if found is None else policy.remedy(found.fault)
-        if found is None or remedy == "use":
+    for fault, check in _CHECKS.items():
+        # What is let pass is not measured: some of it takes longer than writing a summary by rule.
+        remedy = policy.remedy(fault)
+        found = None if remedy == "use" else check(case)
+        if found is None:
             continue
         if remedy != "repair" or found.mended is None:
             return _refused(found, policy)
@@ -73,8 +75,8 @@ def judge(reply: SummaryReply, request: SummaryRequest, policy: ReplyPolicy = DE
         case.text = meter.truncate_words(case.text, request.max_tokens, request.encoding)
         if not case.text:
             return _refused(_Found("empty", detail="nothing of it fits the cap"), policy)
-    lost = _lost_names(case)
-    if lost is not None and policy.lost_identifiers != "use":
+    lost = None if policy.lost_identifiers == "use" else _lost_names(case)
+    if lost is not None:
         if policy.lost_identifiers != "repair":
             return _refused(lost, policy)
         if lost.mended is not None:
@@ -135,8 +137,6 @@ def _injection(case: _Judging) -> _Found | None:
 
 
 def _new_names(case: _Judging) -> _Found | None:
-    if case.policy.new_identifiers == "use":
-        return None
     new = len(new_identifiers(case.text, case.source))
     if new <= case.policy.most_new_identifiers:
         return None
@@ -158,13 +158,15 @@ def _lost_names(case: _Judging) -> _Found | None:
     return _Found("lost_identifiers", text if added else None, f"{kept} of {len(names)} were kept, {added} added")
 
 
-_CHECKS: Final[tuple[Callable[[_Judging], _Found | None], ...]] = (
-    _cut_off,
-    _no_heading,
-    _longer_than_source,
-    _echoes_input,
-    _answers_conversation,
-    _unrelated,
-    _injection,
-    _new_names,
+_CHECKS: Final[Mapping[ReplyFault, Callable[[_Judging], _Found | None]]] = MappingProxyType(
+    {
+        "cut_off": _cut_off,
+        "no_heading": _no_heading,
+        "longer_than_source": _longer_than_source,
+        "echoes_input": _echoes_input,
+        "answers_conversation": _answers_conversation,
+        "unrelated": _unrelated,
+        "injection": _injection,
+        "new_identifiers": _new_names,
+    }
 )

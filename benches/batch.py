@@ -1,0 +1,201 @@
+"""A night's work in small: many generated transcripts through `turnfold batch`, and what a user would write instead.
+
+    python benches/batch.py [--transcripts N] [--words N] [--peers] [--crashes N] [FOLDER]
+
+Prints transcripts, megabytes and tokens a second and the peak memory, with one worker and with two, beside metering
+alone; the same for twice the input, to show that memory does not grow with it. FOLDER is compacted instead of generated
+transcripts. `--peers` runs the loop that LiteLLM's `trim_messages` takes for the same files. `--crashes` kills a run so
+many times at moments of chance and compares what it wrote in the end with what an undisturbed run writes, byte by byte.
+Each run is a process of its own; the answers are compared between them.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+
+from turnfold.testing.generators import anthropic_messages, openai_chat
+
+LIMIT = "20000"
+
+METER = """
+import sys, pathlib, turnfold
+from concurrent.futures import ThreadPoolExecutor
+def count(line):
+    return turnfold.Transcript.from_json(line).tokens().n
+workers = int(sys.argv[1])
+total = 0
+for name in sys.argv[2:]:
+    with open(name, "rb") as lines:
+        if workers == 1:
+            total += sum(map(count, lines))
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                total += sum(pool.map(count, lines))
+print(total)
+"""
+
+TRIM = """
+import sys, json
+from litellm.utils import trim_messages
+from concurrent.futures import ThreadPoolExecutor
+def trim(line):
+    body = json.loads(line)
+    kept = trim_messages(body["messages"], model="gpt-4o", max_tokens=int(sys.argv[1]))
+    return json.dumps({**body, "messages": kept})
+with ThreadPoolExecutor(2) as pool:
+    for name in sys.argv[3:]:
+        with open(name) as lines, open(sys.argv[2], "a") as out:
+            for made in pool.map(trim, lines):
+                out.write(made + "\\n")
+"""
+
+
+def generate(folder: Path, transcripts: int, words: int, *, chat_only: bool) -> int:
+    """Write files of up to 1,000 transcripts; returns the bytes."""
+    size = 0
+    for start in range(0, transcripts, 1_000):
+        path = folder / f"part-{start // 1_000:04}.jsonl"
+        with path.open("w", encoding="utf-8") as out:
+            for seed in range(start, min(start + 1_000, transcripts)):
+                make = openai_chat if chat_only or seed % 2 else anthropic_messages
+                out.write(json.dumps(make(seed, turns=40, result_words=words)) + "\n")
+        size += path.stat().st_size
+    return size
+
+
+def timed(command: Sequence[object]) -> tuple[float, int, str]:
+    """Seconds, peak memory in bytes and the output of a process."""
+    wrapped = [sys.executable, "-c", _PEAK, *map(str, command)]
+    begun = perf_counter()
+    done = subprocess.run(wrapped, capture_output=True, text=True, check=False)
+    seconds = perf_counter() - begun
+    if done.returncode not in (0, 1):
+        raise SystemExit(done.stderr)
+    return seconds, int(done.stderr.splitlines()[-1]), done.stdout
+
+
+_PEAK = """
+import os, subprocess, sys, resource
+done = subprocess.run(sys.argv[1:])
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=sys.stderr)
+sys.exit(done.returncode)
+"""
+
+
+def batch(inputs: Path, out: Path, workers: int, *more: str) -> list[object]:
+    shutil.rmtree(out, ignore_errors=True)
+    return [*_command(inputs, out, workers), *more]
+
+
+def _command(inputs: Path, out: Path, workers: int) -> list[object]:
+    return [
+        sys.executable, "-m", "turnfold", "batch", inputs, "-o", out, "--limit-tokens", LIMIT, "--concurrency", workers,
+    ]  # fmt: skip
+
+
+def written(out: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name[0] != "."}
+
+
+def measure(inputs: Path, work: Path, size: int) -> None:
+    documents = sum(line.count(b"\n") for line in (p.read_bytes() for p in inputs.glob("*.jsonl")))
+    files = sorted(inputs.glob("*.jsonl"))
+    print(f"{documents:,} transcripts, {size / 1e6:,.0f} MB")
+    print("| run | s | transcripts/s | MB/s | Mtokens/s | peak MB |\n|---|---:|---:|---:|---:|---:|")
+    answers, tokens = [], 0
+    for workers in (1, 2):
+        for name, command in (
+            (f"metering alone, {workers}", [sys.executable, "-c", METER, workers, *files]),
+            (f"batch, {workers}", batch(inputs, work / "out", workers)),
+        ):
+            seconds, peak, out = timed(command)
+            if name.startswith("metering"):
+                tokens = int(out)
+            else:
+                answers.append(written(work / "out"))
+            rates = documents / seconds, size / seconds / 1e6, tokens / seconds / 1e6
+            print(f"| {name} | {seconds:.1f} | {rates[0]:,.0f} | {rates[1]:.1f} | {rates[2]:.2f} | {peak / 1e6:.0f} |")
+    if answers[0] != answers[1]:
+        raise SystemExit("one worker and two wrote different bytes")
+
+
+def peers(inputs: Path, work: Path) -> None:
+    files = sorted(inputs.glob("*.jsonl"))[:1]
+    few = work / "few"
+    few.mkdir()
+    shutil.copy(files[0], few)
+    ours, _, _ = timed(batch(few, work / "out-few", 2))
+    theirs, _, _ = timed([sys.executable, "-c", TRIM, LIMIT, work / "trimmed.jsonl", *few.glob("*.jsonl")])
+    print(
+        f"LiteLLM's trim_messages in a thread pool: {theirs:.1f} s, turnfold batch: {ours:.1f} s, {theirs / ours:.1f}x"
+    )
+
+
+def crash(inputs: Path, work: Path, times: int) -> None:
+    """Kill runs at moments of chance, `times` in all, several a run."""
+    timed(batch(inputs, work / "whole", 2))
+    whole = written(work / "whole")
+    chance = random.Random(times)
+    out, killed, runs = work / "killed", 0, 0
+    while killed < times:
+        shutil.rmtree(out, ignore_errors=True)
+        runs += 1
+        for turn in range(chance.randint(1, 5)):
+            command = [*_command(inputs, out, 2), "--json", *(["--resume"] if turn else [])]
+            process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            for _ in range(chance.randint(0, 400)):
+                if not process.stdout.readline():
+                    break
+            process.kill()
+            process.communicate()
+            killed += 1
+        timed([*_command(inputs, out, 2), "--resume"])
+        journal = sqlite3.connect(out / ".turnfold-journal")
+        ((rows,),) = journal.execute("SELECT count(*) FROM documents")
+        journal.close()
+        lines = sum(p.read_bytes().count(b"\n") for p in inputs.glob("*.jsonl"))
+        if written(out) != whole or rows != lines:
+            raise SystemExit(f"run {runs} differs after it was killed: {rows} of {lines} in the journal")
+    print(f"{killed} kills in {runs} runs: the same bytes each time, each transcript once")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("--transcripts", type=int, default=1_000)
+    parser.add_argument("--words", type=int, default=400)
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--crashes", type=int, default=0)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        if args.folder is not None:
+            seconds, peak, out = timed(batch(args.folder, work / "out", 2))
+            print(f"{out}{seconds:.1f} s, peak {peak / 1e6:.0f} MB")
+            return 0
+        if args.crashes:
+            inputs = work / "in"
+            inputs.mkdir()
+            generate(inputs, args.transcripts, args.words, chat_only=False)
+            crash(inputs, work, args.crashes)
+            return 0
+        for transcripts in (args.transcripts, 2 * args.transcripts):
+            inputs = work / f"in-{transcripts}"
+            inputs.mkdir()
+            measure(inputs, work, generate(inputs, transcripts, args.words, chat_only=args.peers))
+        if args.peers:
+            peers(work / f"in-{args.transcripts}", work)
+
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
