@@ -1,6 +1,6 @@
 """Whether each agent's own loader takes the log that turnfold compacted, and what it holds then.
 
-    python benches/own_tools.py [--python KIND=PYTHON ...] [--corpus FOLDER] [--commands] [FILE ...]
+    python benches/own_tools.py [--python KIND=PYTHON ...] [--corpus FOLDER] [--preset NAME] [--commands] [FILE ...]
 
 Files are the test samples unless named; `--corpus` adds a folder of recorded logs. Each log is read and compacted by
 rule, each result that it takes is written, and the loader of its kind (tool_readers.py) reads the log before and after.
@@ -20,27 +20,38 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from inspect import signature
 from pathlib import Path
 
+from msgspec.structs import replace
 from tool_readers import READERS, installed, reading
 
 from turnfold import CompactionResult, KeepMessages, OnRequest, Policy, Rules, Summarize, Transcript, compact_sync
 from turnfold.containers import read_log
 from turnfold.errors import NotWritableError, ReadError
+from turnfold.model.plan import DropRange, EditBlocks, SummaryHole
+from turnfold.presets import BY_NAME
 
 SAMPLES = Path(__file__).parent.parent / "tests" / "containers" / "samples"
 POLICY = Policy(OnRequest(), (Summarize(KeepMessages(2)),))
+LIMIT_TOKENS = 1_500
 ENOUGH = 24
 """Shorter texts stand in other places by chance."""
 
 
 @dataclass(frozen=True)
 class Said:
-    """The texts of one transcript as it came and as its result has them."""
+    """The texts of one transcript as it came and as its result has them; of those that were cut, what they were."""
 
     before: frozenset[str]
     after: frozenset[str]
+    cut: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def new(self) -> frozenset[str]:
+        """The texts of summaries."""
+        return self.after - self.before - self.cut.keys()
 
 
 @dataclass(frozen=True)
@@ -67,7 +78,27 @@ def texts(transcripts: Iterable[Transcript]) -> set[str]:
     }
 
 
-def case(name: str, data: bytes) -> Case | None:
+def asked(transcripts: Iterable[Transcript]) -> str:
+    """All that calls hand to tools, spelled as it is meant: it may quote what was said."""
+    blocks = [b for t in transcripts for index in range(len(t)) for b in t.blocks(index) if b.kind == "tool_call"]
+    lines = [line for block in blocks for line in block.text.split("\n")]
+    return "\n".join((*lines, *(inner for line in lines for inner in unwrapped(line))))
+
+
+def cuts(before: Transcript, result: CompactionResult) -> Iterator[tuple[str, str]]:
+    """Each text of the result that is a cut one, with what it was."""
+    at = 0
+    for tile in result.plan.tiles:
+        if isinstance(tile, EditBlocks) and not tile.stripped:
+            pairs = zip(before.blocks(tile.start), result.transcript.blocks(at), strict=True)
+            yield from ((new.text.strip(), old.text.strip()) for old, new in pairs if old.text != new.text)
+        if isinstance(tile, SummaryHole):
+            at += 1 + sum(kept.stop - kept.start for kept in tile.kept)
+        elif not isinstance(tile, DropRange):
+            at += tile.stop - tile.start
+
+
+def case(name: str, data: bytes, policy: Policy = POLICY) -> Case | None:
     """Compact a log; None where it is of no kind with a tool at hand, or nothing of it can be written."""
     try:
         log = read_log(data)
@@ -77,7 +108,7 @@ def case(name: str, data: bytes) -> Case | None:
         return None
     results: dict[str, CompactionResult] = {}
     for logged in log.transcripts:
-        result = compact_sync(logged.transcript, POLICY, Rules())
+        result = compact_sync(logged.transcript, policy, Rules())
         if isinstance(result, CompactionResult):
             try:
                 log.write({**results, logged.id: result})
@@ -87,11 +118,21 @@ def case(name: str, data: bytes) -> Case | None:
     if not results:
         return None
     after = {t.id: t.transcript for t in log.transcripts} | {k: r.transcript for k, r in results.items()}
-    whole = "\n".join(texts(after.values()))
+    whole = "\n".join((*texts(after.values()), asked(after.values())))
     gone = frozenset(text for text in texts(t.transcript for t in log.transcripts) if text not in whole)
     came = {t.id: t.transcript for t in log.transcripts}
-    spoken = (Said(frozenset(texts([came[k]])), frozenset(texts([r.transcript]))) for k, r in results.items())
+    spoken = (
+        Said(frozenset(texts([came[k]])), frozenset(texts([r.transcript])), dict(cuts(came[k], r)))
+        for k, r in results.items()
+    )
     return Case(name, log.container, data, log.write(results), tuple(spoken), gone)
+
+
+def preset(name: str) -> Policy:
+    """A preset's policy that always fires, with a limit that most logs are over, where it takes one."""
+    made = BY_NAME[name]
+    limits = {"limit_tokens": LIMIT_TOKENS} if "limit_tokens" in signature(made).parameters else {}
+    return replace(made(**limits), trigger=OnRequest())
 
 
 def loaded(kind: str, paths: Sequence[Path], python: str | None) -> list[Mapping[str, object]]:
@@ -137,7 +178,7 @@ def verdict(case: Case, first: Mapping[str, object], second: Mapping[str, object
     whole = said(first)
     counts = [(sum(text in whole for text in r.before), len(r.before)) for r in case.results]
     shown = [r for r, (seen, all_texts) in zip(case.results, counts, strict=True) if 2 * seen >= all_texts]
-    needed = {text for r in shown for text in r.after if text not in r.before or text in known}
+    needed = {text for r in shown for text in r.after if r.cut.get(text, text) in known or text in r.new}
     lost = sorted(text for text in needed if text not in held)
     if lost:
         return "failed", tool, f"{len(lost)} texts are not there: {lost[0][:120]!r}"
@@ -201,6 +242,7 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="*")
     parser.add_argument("--python", action="append", default=[], metavar="KIND=PYTHON")
     parser.add_argument("--corpus", type=Path)
+    parser.add_argument("--preset", choices=sorted(BY_NAME), help="compact by this preset instead")
     parser.add_argument("--commands", action="store_true", help="print how to install each tool")
     options = parser.parse_args()
     if options.commands:
@@ -211,8 +253,9 @@ def main() -> int:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     tools: dict[str, str] = {}
     cases: dict[str, list[Case]] = defaultdict(list)
+    policy = POLICY if options.preset is None else preset(options.preset)
     for name, data in files(options):
-        if (found := case(name, data)) is not None:
+        if (found := case(name, data, policy)) is not None:
             cases[found.kind].append(found)
     for kind, own in cases.items():
         if kind not in pythons and installed(kind) is None:

@@ -8,7 +8,8 @@ import pytest
 from turnfold.compactor import compact_sync
 from turnfold.containers import Log, read_log
 from turnfold.errors import NotWritableError
-from turnfold.model.policy import OnRequest, Policy, Summarize
+from turnfold.model.policy import Drop, OnRequest, Policy, Step, Summarize
+from turnfold.model.selection import Scope
 from turnfold.model.splits import KeepMessages
 from turnfold.planning.apply import CompactionResult
 
@@ -258,3 +259,73 @@ def test_records_without_ids_are_one_session(shape):
     again = read_log(read.write({logged.id: done}))
     assert said(again)[0] == ("user", [done.summary])
     assert len(again.transcripts[0].transcript) == 3
+
+
+def talk(count: int) -> list[dict[str, object]]:
+    """A session of that many messages, the user's short and the answers long."""
+    made: list[dict[str, object]] = []
+    for number in range(count):
+        parent = f"r{number - 1}" if number else None
+        if number % 2:
+            made.append(assistant(f"r{number}", parent, f"{PROSE}{number}", f"m{number}"))
+        else:
+            made.append(user(f"r{number}", parent, f"Question {number}"))
+    return made
+
+
+def written(read: Log, step: Step) -> tuple[dict[str, dict], Log]:
+    done = compact_sync(read.transcripts[0].transcript, Policy(OnRequest(), (step,)))
+    assert isinstance(done, CompactionResult)
+    data = read.write({read.transcripts[0].id: done})
+    kept = {record["uuid"]: record for record in objects(data)}
+    before = {record["uuid"]: record for record in objects(read.document.data)}
+    assert all({**kept[name], "parentUuid": None} == {**record, "parentUuid": None} for name, record in before.items())
+    return kept, read_log(data)
+
+
+def test_messages_that_go_without_a_summary_stay_on_a_branch():
+    first = {"type": "user", "uuid": "q", "parentUuid": None, "sessionId": "s", "isMeta": True}
+    records = [{**first, "message": {"role": "user", "content": "Hi"}}, *talk(8)]
+    records[1]["parentUuid"] = "q"
+    kept, again = written(log(*records), Drop(keep=KeepMessages(2), scope=Scope(head=KeepMessages(3))))
+    assert kept["r6"]["parentUuid"] == "r1"
+    assert [record["uuid"] for record in kept.values()] == ["q", *(f"r{k}" for k in range(8))]
+    assert again.unread["superseded message"] == 4
+
+
+def test_a_session_whose_start_goes_begins_at_a_boundary():
+    kept, again = written(log(*talk(6)), Drop(keep=KeepMessages(2)))
+    (boundary,) = (name for name, record in kept.items() if record.get("subtype") == "compact_boundary")
+    assert kept[boundary]["parentUuid"] is None
+    assert kept[boundary]["logicalParentUuid"] == "r3"
+    assert kept["r4"]["parentUuid"] == boundary
+    assert [t.id for t in again.transcripts] == ["s"]
+
+
+def test_what_stays_hangs_behind_the_summary_in_order():
+    kept, again = written(
+        log(*talk(8)), Summarize(KeepMessages(2), max_tokens=120, place="start", scope=Scope(user_verbatim=True))
+    )
+    (summary,) = (name for name, record in kept.items() if record.get("isCompactSummary"))
+    boundary = kept[summary]["parentUuid"]
+    assert kept[boundary]["subtype"] == "compact_boundary"
+    assert [kept[f"r{k}"]["parentUuid"] for k in (0, 2, 4, 6)] == [summary, "r0", "r2", "r4"]
+    assert [role for role, _ in said(again)] == ["user"] * 5 + ["assistant"]
+
+
+def test_a_summary_of_the_assistant_is_its_message():
+    step = Summarize(KeepMessages(2), role="assistant", max_tokens=120, scope=Scope(head=KeepMessages(1)))
+    kept, again = written(log(*talk(8)), step)
+    (new,) = (record for name, record in kept.items() if not name.startswith("r"))
+    assert (new["type"], new["parentUuid"], "isCompactSummary" in new) == ("assistant", "r0", False)
+    assert kept["r6"]["parentUuid"] == new["uuid"]
+    assert [role for role, _ in said(again)] == ["user", "assistant", "user", "assistant"]
+
+
+def test_records_without_parents_hold_one_summary_only():
+    bare = [{key: value for key, value in record.items() if key != "parentUuid"} for record in talk(8)]
+    read = log(*({**record, "isSidechain": False} for record in bare))
+    done = compact_sync(read.transcripts[0].transcript, Policy(OnRequest(), (Drop(keep=KeepMessages(2)),)))
+    assert isinstance(done, CompactionResult)
+    with pytest.raises(NotWritableError, match="name no parents"):
+        read.write({read.transcripts[0].id: done})

@@ -6,10 +6,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
+from turnfold.containers.claude_branches import branched
 from turnfold.containers.document import Document, Record, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit
-from turnfold.containers.listed import edit_value, only_summary, placed
-from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place
+from turnfold.containers.listed import edit_value, placed
+from turnfold.containers.protocol import Change, Hole, LoggedTranscript, Mark, Place
 from turnfold.containers.records import Records, edit_records
 from turnfold.containers.view import ViewMessage, view
 from turnfold.errors import NotWritableError
@@ -18,6 +19,7 @@ _OWN: Final = ("message",)
 _EMBEDDED: Final = ("data", "message", "message")
 _ATTACHED: Final = ("attachment",)
 _COPIED: Final = ("isSidechain", "agentId", "userType", "cwd", "sessionId", "version", "gitBranch", "slug")
+_SUMMARY_MARKS: Final = ("isVisibleInTranscriptOnly", "isCompactSummary")
 _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:claude_code")
 
 
@@ -54,12 +56,12 @@ class ClaudeCode(Records):
     of the API are no messages.
 
     A compaction is a `compact_boundary` and an `isCompactSummary` record before the first record that stays; what led
-    from there to what went is linked to them, and all other bytes stay as they are.
+    from there to what went is linked to them, and all other bytes stay as they are. Messages that go without a summary,
+    or between others that stay, are left behind on a branch, as the tool leaves what a user takes back.
     """
 
     name: ClassVar[str] = "claude_code"
     title: ClassVar[str] = "Claude Code session logs: JSON lines with `uuid`, `parentUuid` and `message`."
-    takes_out: ClassVar[bool] = False
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:
         """See a message with `parentUuid` or `sessionId` beside it, or a record that no other tool writes."""
@@ -105,12 +107,15 @@ class ClaudeCode(Records):
 
     def summarise(self, document: Document, change: Change) -> Iterable[Edit]:
         """Put a boundary and the summary before the first record that stays, and link that to them."""
-        hole = only_summary(change, "Claude Code")
         gone, _ = placed(change)
         thread = next(thread for thread in _threads(self.rows(document)) if thread.id == change.logged.id)
         chain = _chain(thread)
         if any(entry.path == _EMBEDDED for entry in chain):
             raise NotWritableError(f"{thread.id} is in `progress` records only: this is not its log")
+        if change.dropped or [(hole.start, hole.role, hole.kept) for hole in change.holes] != [(0, "user", ())]:
+            yield from self._branched(document, change, chain, gone)
+            return
+        (hole,) = change.holes
         kept = {index for origins in change.logged.origins[hole.stop :] for index in origins}
         last = [entry for entry in chain if entry.record.index in gone][-1]
         boundary, summary = _compaction(last, change, hole.text)
@@ -124,6 +129,36 @@ class ClaudeCode(Records):
         yield from edit_records(document, set(), new, rows)
         for record in loose:
             yield edit_value(document, record, (record.index, ("parentUuid",)), encode(summary["uuid"]))
+
+    def _branched(
+        self, document: Document, change: Change, chain: Sequence[_Entry], gone: AbstractSet[int]
+    ) -> Iterator[Edit]:
+        rows = self.rows(document)
+        own = [entry for entry in chain if entry.record.index in gone]
+        if not _are_linked(rows) or any("parentUuid" not in object_of(e.record.value) for e in chain):
+            raise NotWritableError(
+                "These records name no parents, so Claude Code keeps nothing before its summary, which is the user's: "
+                "use a policy with one such summary"
+            )
+
+        def spelled(parent: str, hole: Hole | None) -> dict[str, object]:
+            text = "" if hole is None else f"{hole.start}:{hole.text}"
+            boundary, summary = _compaction(own[-1], change, text)
+            if hole is None:
+                return boundary
+            content: object = hole.text
+            if hole.role == "assistant":
+                content = [{"type": "text", "text": hole.text}]
+                # The tool knows summaries as the user's.
+                summary = {key: value for key, value in summary.items() if key not in _SUMMARY_MARKS}
+            return {
+                **summary,
+                "parentUuid": parent,
+                "type": hole.role,
+                "message": {"role": hole.role, "content": content},
+            }
+
+        yield from branched(document, rows, change, gone, spelled)
 
 
 def _threads(records: Sequence[Record]) -> list[_Thread]:
