@@ -24,13 +24,15 @@ from turnfold.planning.apply import Applied, CompactionResult, apply_opened
 from turnfold.planning.fill import Opening, openings
 from turnfold.planning.plan import plan
 from turnfold.planning.reports import tell_started, told, told_sync
-from turnfold.planning.request import shown_share, summary_request
+from turnfold.planning.request import live_request, shown_share, summary_request
+from turnfold.prompts.appended import render_appended
 from turnfold.prompts.judge import judge
 from turnfold.prompts.schemas import schema_named
 from turnfold.summarizers.covering import NO_MODEL, Cuts, Progress, ask_whole
 from turnfold.summarizers.detached import any_left_behind
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.marker import Marker
+from turnfold.summarizers.pieces import room_of
 from turnfold.summarizers.protocol import Summarizer
 from turnfold.summarizers.rules import Rules
 from turnfold.summarizers.threads import in_thread
@@ -299,13 +301,30 @@ async def _ask(
                 group.cancel_scope.cancel()
 
     with anyio.CancelScope(deadline=deadline):
+        requests = prepared.requests
+        if chain.appends:
+            requests = await in_thread(_with_live, prepared, chain)
         async with anyio.create_task_group() as group:
-            for hole, request in enumerate(prepared.requests):
+            for hole, request in enumerate(requests):
                 if _is_asked(request):
                     group.start_soon(fill, hole, request)
     if filling.stopped_by is not None:
         raise filling.stopped_by
     filling.seconds = perf_counter() - started
+
+
+def _with_live(prepared: _Prepared, chain: Fallback) -> tuple[SummaryRequest, ...]:
+    def with_live(request: SummaryRequest) -> SummaryRequest:
+        room = room_of(chain, request)
+        live = live_request(
+            prepared.transcript,
+            render_appended(request),
+            prepared.plan.options,
+            None if room is None else room.limit_tokens,
+        )
+        return request if live is None else structs.replace(request, live=live.to_json())
+
+    return tuple(with_live(request) if _is_asked(request) else request for request in prepared.requests)
 
 
 def _without_summary(prepared: _Prepared, filling: _Filling) -> Skip:

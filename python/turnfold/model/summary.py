@@ -103,6 +103,10 @@ class SummaryRequest(msgspec.Struct, frozen=True):
 
     `record` is what the summary message will say of itself. `facts` are more of each call than `digests` have, where
     the policy asks for them: models are not shown them. `by_rule` says that no model is to be asked.
+
+    `live` is the body of the live request with what is asked for behind it, for a summarizer that `appends`: sent as it
+    is to the model of the conversation, all before that is read from the prompt cache. It is neither quoted nor
+    redacted.
     """
 
     messages: tuple[SourceMessage, ...]
@@ -122,6 +126,7 @@ class SummaryRequest(msgspec.Struct, frozen=True):
     record: SummaryRecord | None = None
     facts: tuple[ToolFacts, ...] = ()
     by_rule: bool = False
+    live: bytes | None = None
 
 
 StopReason = Literal["end", "length", "refusal", "tool_call", "other"]

@@ -1,7 +1,9 @@
 """What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
 
+from turnfold import checks
 from turnfold.meter import count_many, truncate_middle
 from turnfold.model.plan import SummaryHole
+from turnfold.model.scan import ScanOptions
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest
 from turnfold.planning.fill import Opening
 from turnfold.transcript import Transcript
@@ -35,6 +37,20 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         facts=opening.facts(),
         by_rule=hole.model_input_tokens is not None and opening.source_tokens > hole.model_input_tokens,
     )
+
+
+def live_request(
+    transcript: Transcript, instruction: str, options: ScanOptions, room_tokens: int | None = None
+) -> Transcript | None:
+    """Return the live request with `instruction` as one more message of the user; every byte before it is the same.
+
+    None where that breaks a rule of the provider (a call waits for its result), or counts more than `room_tokens`.
+    O(messages) after the transcript's first count.
+    """
+    appended = transcript.append(transcript.text_message("user", instruction))
+    if room_tokens is not None and appended.tokens().hi > room_tokens:
+        return None
+    return appended if checks.scan(appended, options, before=transcript).ok else None
 
 
 def shown_share(transcript: Transcript, opening: Opening) -> float:

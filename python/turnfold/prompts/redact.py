@@ -52,6 +52,7 @@ def redacted(request: SummaryRequest, redact: Redact | None) -> SummaryRequest:
             for digest in request.digests
         ),
         facts=(),
+        live=None,
         identifiers=tuple(dict.fromkeys(_text(redact, name) for name in request.identifiers)),
     )
 

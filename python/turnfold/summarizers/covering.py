@@ -56,6 +56,7 @@ class Progress:
             previous=_merged(request, [*filter(None, [request.previous]), *earlier]),
             messages=tuple(message for piece in left for message in piece.messages),
             digests=tuple(digest for piece in left for digest in piece.digests),
+            facts=tuple(facts for piece in left for facts in piece.facts),
         )
 
 
@@ -77,7 +78,7 @@ async def ask_whole(
     room = room_of(chain, request)
     if room is not None:
         request = structs.replace(request, max_tokens=room.reply_tokens)
-    if room is None or await in_thread(room.share, request) <= 1:
+    if room is None or request.live is not None or await in_thread(room.share, request) <= 1:
         async with calls:
             return await chain.ask(request, report)
     progress.pieces = await in_thread(cut_request, request, room, is_cut=cuts.is_cut, names=cuts.names)

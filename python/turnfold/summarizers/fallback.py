@@ -16,7 +16,7 @@ from turnfold.summarizers.deadline import current_deadline, handed_down
 from turnfold.summarizers.detached import Detached
 from turnfold.summarizers.faults import fault_of
 from turnfold.summarizers.member import Member
-from turnfold.summarizers.protocol import Summarizer, model_of, reserve_of, window_of
+from turnfold.summarizers.protocol import Summarizer, appends, model_of, reserve_of, window_of
 from turnfold.summarizers.telling import tell_fell_back, tell_finished, tell_rejected, tell_retried, tell_started
 from turnfold.summarizers.threads import in_thread
 
@@ -96,6 +96,12 @@ class Fallback:
         """The models of the members that have a window, None where one does not name it: who counts a request."""
         models = [model_of(m.summarizer) for m in self.members if window_of(m.summarizer) is not None]
         return tuple(dict.fromkeys(models))
+
+    @property
+    def appends(self) -> bool:
+        """Whether those whose window is known, or all where none is, send the live request."""
+        windowed = [m for m in self.members if window_of(m.summarizer) is not None]
+        return all(appends(member.summarizer) for member in windowed or self.members) and bool(self.members)
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Return the first usable reply, cut to the cap where it is over."""

@@ -11,7 +11,7 @@ from typing import Final
 from msgspec import structs
 
 from turnfold import meter
-from turnfold.model.summary import SourceMessage, SummaryRequest, ToolDigest
+from turnfold.model.summary import SourceMessage, SummaryRequest
 from turnfold.prompts.prompt import render_prompt
 from turnfold.summarizers.fallback import Fallback
 from turnfold.transcript import Transcript
@@ -90,6 +90,7 @@ def cut_request(
         messages=(),
         previous=None,
         digests=(),
+        facts=(),
         identifiers=(),
         max_tokens=reply_tokens,
         piece=(MOST_PIECES, MOST_PIECES),
@@ -105,18 +106,16 @@ def cut_request(
         return ()
     if len(pieces) > MOST_PIECES:
         return ()
-    digests: dict[int, list[ToolDigest]] = {}
-    for digest in request.digests:
-        digests.setdefault(digest.message, []).append(digest)
     taken: set[int] = set()
     requests: list[SummaryRequest] = []
     for number, piece in enumerate(pieces, 1):
-        first = [message.index for message in piece if message.index not in taken]
+        first = {message.index for message in piece} - taken
         taken.update(first)
         requests.append(
             structs.replace(
                 cutter.request(piece, names),
-                digests=tuple(digest for index in dict.fromkeys(first) for digest in digests.get(index, ())),
+                digests=tuple(digest for digest in request.digests if digest.message in first),
+                facts=tuple(facts for facts in request.facts if facts.message in first),
                 piece=(number, len(pieces)),
                 source_tokens=max(2, _text_tokens(piece, request.encoding)),
             )
@@ -165,6 +164,7 @@ def _joining(request: SummaryRequest, partials: tuple[str, ...], reply_tokens: i
         messages=(),
         previous=None,
         digests=(),
+        facts=(),
         identifiers=(),
         partials=partials,
         max_tokens=min(request.max_tokens, reply_tokens),

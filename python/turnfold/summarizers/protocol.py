@@ -17,7 +17,7 @@ class Summarizer(Protocol):
     its model takes, the reply included; `reserve_tokens`, how many of them are left for the reply and for reasoning
     (where it says nothing: the cap on the reply, a quarter of the window at most); `model`, by whose count a request
     must fit the window; `timeout_seconds` for one try; `tries`, how often it may be asked for one summary;
-    `reply_policy`, how its replies are judged.
+    `reply_policy`, how its replies are judged; `appends`, that it sends `SummaryRequest.live` where there is one.
     """
 
     @property
@@ -44,3 +44,8 @@ def model_of(summarizer: Summarizer) -> str | None:
     """The name of its model; None where it says nothing."""
     model: object = getattr(summarizer, "model", None)
     return model if isinstance(model, str) else None
+
+
+def appends(summarizer: Summarizer) -> bool:
+    """Whether it wants to send the live request with what is asked for behind it, rather than a quotation."""
+    return getattr(summarizer, "appends", False) is True
