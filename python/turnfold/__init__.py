@@ -65,7 +65,8 @@ from turnfold.model.summary import SummaryReply, SummaryRequest
 from turnfold.transcript import Message, Transcript
 
 if TYPE_CHECKING:
-    from turnfold import containers, summarizers, telemetry
+    from turnfold import containers, stores, summarizers, telemetry
+    from turnfold.background import BackgroundCompactor
     from turnfold.batch import BatchItem, BatchLimits, compact_batch
     from turnfold.compactor import compact, compact_sync
     from turnfold.containers import Log, read_log
@@ -82,6 +83,7 @@ __all__ = [
     "AllOf",
     "AnyOf",
     "AskProvider",
+    "BackgroundCompactor",
     "BatchItem",
     "BatchLimits",
     "Block",
@@ -173,6 +175,7 @@ __all__ = [
     "scan",
     "split_points",
     "stats",
+    "stores",
     "summarizers",
     "telemetry",
     "truncate",
@@ -180,6 +183,7 @@ __all__ = [
 
 # Who only meters and checks waits neither for anyio, which takes longer than all the rest, nor for planning.
 _ON_FIRST_USE: Final = {
+    "BackgroundCompactor": "turnfold.background",
     "BatchItem": "turnfold.batch",
     "BatchLimits": "turnfold.batch",
     "compact_batch": "turnfold.batch",
@@ -204,7 +208,7 @@ _ON_FIRST_USE: Final = {
 
 
 def __getattr__(name: str) -> object:
-    if name in {"containers", "summarizers", "telemetry"}:
+    if name in {"containers", "stores", "summarizers", "telemetry"}:
         return import_module(f"turnfold.{name}")
     if name not in _ON_FIRST_USE:
         raise AttributeError(f"module 'turnfold' has no attribute {name!r}")

@@ -135,6 +135,46 @@ class PlanMismatchError(TurnfoldError):
     code: ClassVar[str] = "plan_mismatch"
 
 
+class StoreConflictError(TurnfoldError):
+    """A commit was refused: another compaction of the conversation took over or came first. Start from what is there.
+
+    `expected_version` is what the commit went out from, `found_version` what the store has.
+    """
+
+    code: ClassVar[str] = "store_conflict"
+
+    expected_version: int | None = None
+    found_version: int | None = None
+
+    @classmethod
+    def of(cls, conversation: str, expected_version: int, found_version: int) -> "StoreConflictError":
+        """Make the error of one commit."""
+        error = cls(
+            f"Conversation {conversation!r}: the commit went out from version {expected_version} and no longer holds "
+            f"the lease; the store has version {found_version}"
+        )
+        error.expected_version, error.found_version = expected_version, found_version
+        return error
+
+
+class StoreUnavailableError(TurnfoldError):
+    """A store cannot be reached, is locked for too long, or cannot write. Nothing was changed: mend that, try again."""
+
+    code: ClassVar[str] = "store_unavailable"
+
+
+class CorruptStoreError(TurnfoldError):
+    """A store holds what cannot be read, or is none. It is left as it is: restore a copy, or name another place."""
+
+    code: ClassVar[str] = "corrupt_store"
+
+
+class NewerStoreError(TurnfoldError):
+    """A newer version of turnfold wrote the store. It is left as it is: update turnfold, or name another place."""
+
+    code: ClassVar[str] = "newer_store"
+
+
 class BrokenPluginError(TurnfoldError):
     """A container that another distribution offers cannot be used. Mend or remove the distribution that is named."""
 
@@ -237,6 +277,10 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             NoSummaryError,
             JournalError,
             PlanMismatchError,
+            StoreConflictError,
+            StoreUnavailableError,
+            CorruptStoreError,
+            NewerStoreError,
             BrokenPluginError,
             NotWritableError,
             InvalidUtf8Error,

@@ -217,6 +217,18 @@ class StoreSettled(Event, frozen=True, kw_only=True, tag="store.settled"):
     owner: str
 
 
+class BackgroundFailed(Event, frozen=True, kw_only=True, tag="background.failed"):
+    """Something raised that costs no turn: a store that cannot be reached, a compaction that failed. `error` is its
+    class, `error_text` its message.
+    """
+
+    TEXTS: ClassVar[tuple[str, ...]] = ("error_text",)
+
+    store: str
+    error: str
+    error_text: str | None = None
+
+
 class BackgroundStarted(Event, frozen=True, kw_only=True, tag="background.started"):
     """A compaction of a conversation of `messages` messages began in the background."""
 
@@ -252,6 +264,7 @@ AnyEvent = (
     | StoreCommitted
     | StoreConflict
     | StoreSettled
+    | BackgroundFailed
     | BackgroundStarted
     | BackgroundSwapped
     | BackgroundDiscarded

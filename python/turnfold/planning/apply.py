@@ -10,7 +10,7 @@ from turnfold import checks, meter
 from turnfold.errors import ArgumentError
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, KeepRange, Skip, StripBlocks, SummaryHole
+from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, KeepRange, Skip, StripBlocks, SummaryHole, Tile
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.report import CompactionRecord
 from turnfold.model.result import Attempt, Coverage, IdentifierReport, TaskKept, Timings
@@ -133,28 +133,34 @@ def apply_opened(
     if len(opened) != len(summaries):
         raise ArgumentError(f"The plan has {len(opened)} holes, and {len(summaries)} summaries were given")
     texts = [opening.message(summary) for opening, summary in zip(opened, summaries, strict=True)]
-    parts, summary_at = _parts(transcript, plan, texts)
+    holes = [tile for tile in plan.tiles if isinstance(tile, SummaryHole)]
+    messages = [transcript.text_message(hole.role, text) for hole, text in zip(holes, texts, strict=True)]
+    parts, summary_at = parts_of(transcript, plan.tiles, messages, transcript.encoding(plan.encoding, plan.model))
     return _judge(transcript, transcript.splice(parts), plan, opened, texts=texts, summary_at=summary_at)
 
 
-def _parts(transcript: Transcript, plan: CompactionPlan, texts: Sequence[str]) -> tuple[list[range | bytes], int]:
-    """Return what the result is made of, and the place of the first summary in it."""
+def parts_of(
+    transcript: Transcript, tiles: Sequence[Tile], summaries: Sequence[bytes], encoding: str
+) -> tuple[list[range | bytes], int]:
+    """Return what `tiles` make of the messages that they cover, with `summaries` as the messages of their holes.
+
+    Also the place of the first summary in it. Texts are cut in `encoding`.
+    """
     parts: list[range | bytes] = []
     places: list[int] = []
     at = 0
-    waiting = iter(texts)
-    encoding = transcript.encoding(plan.encoding, plan.model)
+    waiting = iter(summaries)
 
     def add(part: range | bytes) -> None:
         nonlocal at
         parts.append(part)
         at += len(part) if isinstance(part, range) else 1
 
-    for tile in plan.tiles:
+    for tile in tiles:
         match tile:
-            case SummaryHole(role=role, kept=kept):
+            case SummaryHole(kept=kept):
                 places.append(at)
-                add(transcript.text_message(role, next(waiting)))
+                add(next(waiting))
                 for one in kept:
                     add(_kept(transcript, one))
             case KeepRange() | StripBlocks():

@@ -12,6 +12,7 @@ from turnfold.summarizers.openai_compatible import OpenAICompatible
 from turnfold.summarizers.protocol import Summarizer, window_of
 from turnfold.summarizers.provider import ProviderCompaction, compact_at_provider
 from turnfold.summarizers.rate_limit import RateLimit
+from turnfold.summarizers.redacting import Redacting
 from turnfold.summarizers.rules import Rules
 from turnfold.summarizers.spending import SpendCap
 
@@ -27,6 +28,7 @@ __all__ = [
     "Price",
     "ProviderCompaction",
     "RateLimit",
+    "Redacting",
     "Rules",
     "SpendCap",
     "Summarizer",

@@ -70,11 +70,7 @@ class Subscription:
         if self._complained:
             return
         self._complained = True
-        import logging
-
-        logging.getLogger("turnfold.telemetry").warning(
-            "a sink for events raised %s; it is told of further events, and this is said once", type(error).__name__
-        )
+        complain("a sink for events raised %s; it is told of further events, and this is said once", error)
 
 
 _LOCK: Final = threading.Lock()
@@ -152,3 +148,16 @@ def within(*, compaction: str = "", conversation: str | None = None, hole: int |
         yield
     finally:
         _SCOPE.reset(token)
+
+
+def complain(message: str, error: BaseException) -> None:
+    """Log a warning with the class of an error: its message may quote a conversation.
+
+    Nothing is printed where the program does not configure logging.
+    """
+    import logging
+
+    logger = logging.getLogger("turnfold")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    logger.warning(message, type(error).__name__)

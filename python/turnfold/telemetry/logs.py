@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 LOGGER: Final = "turnfold"
 
-_WARNINGS: Final = frozenset({"compaction.failed", "store.conflict", "store.settled"})
+_WARNINGS: Final = frozenset({"background.failed", "compaction.failed", "store.conflict", "store.settled"})
 _PROGRESS: Final = frozenset({"summarizer.started", "summarizer.finished", "compaction.started"})
 
 

@@ -20,6 +20,7 @@ from turnfold.testing.case_compaction import check_transcripts
 from turnfold.testing.case_files import CaseError, CaseFile, Mismatch, Mismatches, brief, read_case
 from turnfold.testing.case_meter import check_meter
 from turnfold.testing.case_prefix import check_prefix
+from turnfold.testing.case_store import check_store
 from turnfold.testing.case_summaries import check_summaries
 
 Status = Literal["pass", "fail", "not covered"]
@@ -32,6 +33,7 @@ _COVERED: dict[str, tuple[Callable[[CaseFile], Mismatches], frozenset[str]]] = {
     "prefix": (check_prefix, frozenset({"openai-chat", "anthropic"})),
     "summarize": (check_summaries, frozenset({"openai-chat", "openai-responses"})),
     "batch": (check_batch, frozenset({"text"})),
+    "store": (check_store, frozenset({"openai-chat"})),
 }
 
 
