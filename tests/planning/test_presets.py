@@ -20,6 +20,7 @@ from turnfold import (
     compact_sync,
     plan,
     presets,
+    scan,
     stats,
 )
 from turnfold.errors import ArgumentError
@@ -277,6 +278,26 @@ def test_the_report_on_old_calls_begins_with_what_the_user_wants() -> None:
     assert body.startswith("## User Goal\n- Look at src/a.py again")
     assert "## Operations" in body
     assert by_rule.messages[1] == messages[1]
+
+
+def test_a_report_takes_the_role_that_mends_what_was_wrong() -> None:
+    messages: list[Json] = []
+    for k in range(4):
+        messages.append(
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": f"t{k}", "name": "read_file", "input": {"path": f"a{k}.py"}}],
+            }
+        )
+        messages.append(
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": f"t{k}", "content": PROSE * 20}]}
+        )
+    transcript = Transcript.from_messages(messages, format="anthropic.messages")
+    assert not scan(transcript).ok  # the first message is not the user's
+    result = compact_sync(transcript, presets.tool_batch(2, 1))
+    assert isinstance(result, CompactionResult), result
+    assert (result.record.desired_role, result.record.role) == ("assistant", "user")
+    assert scan(result.transcript).ok
 
 
 def test_masking_is_enough_or_a_summary_follows() -> None:

@@ -99,9 +99,11 @@ def _selected(draft: Draft, step: Summarize) -> tuple[Selection, SummaryRole] | 
     if isinstance(scoped, NotSelected):
         return scoped
     other: SummaryRole = "user" if step.role == "assistant" else "assistant"
-    for selection in (scoped, *_shorter(ground, scoped)):
-        for role in (step.role, other):
-            if _is_valid(draft, selection, role):
+    tried = [(selection, role) for selection in (scoped, *_shorter(ground, scoped)) for role in (step.role, other)]
+    # What goes may be what is wrong with the input, and then one role may leave nothing wrong.
+    for mended in (True,) if ground.report.ok else (True, False):
+        for selection, role in tried:
+            if _is_valid(draft, selection, role, mended=mended):
                 return selection, role
     return NotSelected("no_legal_split", "What is in scope cannot go from its place: the rest would be invalid.")
 
@@ -142,11 +144,15 @@ def _minded(draft: Draft, chosen: Selection, role: SummaryRole) -> bool:
     return any(finding.message == place for finding in checks.scan(trial, draft.options).findings)
 
 
-def _is_valid(draft: Draft, chosen: Selection, role: SummaryRole | None) -> bool:
-    """Whether the rest has no error that the whole has not; with a summary in `role`, or with nothing there."""
+def _is_valid(draft: Draft, chosen: Selection, role: SummaryRole | None, *, mended: bool = False) -> bool:
+    """Whether the rest has no error that the whole has not; with a summary in `role`, or with nothing there.
+
+    With `mended` it must have none at all, whatever the whole has.
+    """
+    if not mended and not draft.ground.report.ok:
+        return True
     trial, _ = _trial(draft, chosen, role)
-    report = checks.scan(trial, draft.options, before=draft.transcript)
-    return report.ok or not draft.ground.report.ok
+    return checks.scan(trial, draft.options, before=draft.transcript).ok
 
 
 def _trial(draft: Draft, chosen: Selection, role: SummaryRole | None) -> tuple[Transcript, int]:
