@@ -57,6 +57,7 @@ class _Job:
     result: CompactionResult | None = None
     reason: DiscardReason = "cancelled"
     swapping: bool = False
+    due: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -270,6 +271,7 @@ class BackgroundCompactor:
         )
         if isinstance(planned, Skip):
             job.reason = "skipped"
+            job.due = planned.reason != "under_trigger"
             return
         job.lease = await self._store.begin(
             job.conversation, lease_seconds=self._lease_seconds, supersede=job.supersede
@@ -343,7 +345,7 @@ class BackgroundCompactor:
                     await self._store.abandon(lease)
                 except TurnfoldError as error:
                     self._tell_failed(job.conversation, error)
-        if hub.heard():
+        if job.due and hub.heard():
             hub.emit(BackgroundDiscarded(conversation=job.conversation, reason=reason))
 
     def _forget(self, job: _Job) -> None:
