@@ -29,9 +29,18 @@ def quotes_of(ground: Ground, selection: Selection) -> Quotes:
     newest = going[-1] if going else None
     if task is None and going and (previous is not None or going[0] == ground.spoken[0]):
         task = _words(ground.transcript, going.pop(0))
-    if ground.spoken and ground.spoken[-1] != newest:
+    if (ground.spoken and ground.spoken[-1] != newest) or _is_answered(ground.transcript):
         return Quotes(task, None)
     return Quotes(task, _words(ground.transcript, going[-1]) if going else latest)
+
+
+def _is_answered(transcript: Transcript) -> bool:
+    """Whether the last message is the model's and calls no tool: then nothing that the user said is in work."""
+    last = len(transcript) - 1
+    if last < 0 or transcript.speakers[last] != "assistant":
+        return False
+    kinds = {block.kind for block in transcript.blocks(last)}
+    return "text" in kinds and "tool_call" not in kinds
 
 
 def fit(quotes: Quotes, most_each: int, room_tokens: int, encoding: str) -> Quotes:

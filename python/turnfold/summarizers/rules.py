@@ -1,60 +1,49 @@
 """A summary by rule: no model, no network, the same text for the same input.
 
-User messages are kept verbatim, tool calls as one-line facts, identifiers in a ledger. Where not all fits the cap, the
-least valuable lines go first: older before newer, tool chatter before what the user said.
+Where all of it fits the cap, messages of the user stand as they are, tool calls as one-line facts, identifiers in a
+ledger. Where it does not, statements are chosen by what they are worth for their tokens: rules, wishes, decisions and
+updates first, names and numbers next, small talk last. A statement that a later one replaces goes, and what failed
+again and again says how often.
 """
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import Final
 
 from turnfold import meter
-from turnfold.model.facts import DigestKind
 from turnfold.model.judgement import BY_RULE, ReplyPolicy
 from turnfold.model.quoting import neutralise
-from turnfold.model.summary import SourceMessage, SummaryReply, SummaryRequest, ToolDigest
+from turnfold.model.summary import SourceMessage, SummaryReply, SummaryRequest
 from turnfold.planning.wrapper import MARKER_BODY
 from turnfold.prompts.render import heading_text, item_text, read_sections, render_sections
 from turnfold.prompts.schema import SummarySchema, Topic
 from turnfold.prompts.schemas import schema_named
 from turnfold.summarizers.digest import write_digest
+from turnfold.summarizers.extractive.choice import Candidate, Chooser, joined
+from turnfold.summarizers.extractive.outcomes import outcomes
+from turnfold.summarizers.extractive.replaced import mark_replaced
+from turnfold.summarizers.extractive.statements import Speaker, Statement, statements_of
 from turnfold.summarizers.marker import Marker
 
-_WORTH: dict[Topic, float] = {
-    "state": 100,
-    "files": 4,
-    "errors": 4,
-    "earlier": 3,
-    "commands": 2,
-    "versions": 2,
-    "findings": 2,
-    "tools": 1,
+_WORTH: Final[dict[Topic, float]] = {
+    "errors": 4.5,
+    "earlier": 4.0,
+    "files": 3.0,
+    "commands": 2.2,
+    "versions": 2.2,
+    "findings": 2.0,
+    "tools": 1.2,
 }
-"""How many of its lines a topic puts in before one of a topic of worth 1."""
+"""What a line of a topic is worth, on the scale of statements, before its age is taken off."""
 
-_DIGEST_TOPICS: dict[DigestKind, Topic] = {
-    "read": "files",
-    "write": "files",
-    "shell": "commands",
-    "search": "commands",
-    "other": "tools",
-}
-_VERSION_CONTROL = re.compile(r"(?:cd [^;&|]+(?:;|&&) *)?(?:git|gh|hg|jj|svn) ")
-_LEDGER_PART = 3  # at least one token of so many is for the ledger, where all of it needs that
-_SHORTEST_QUOTE_TOKENS = 24
+_REPEATED_WORTH: Final = 12.0
+_STATE_WORTH: Final = 6.0
+_AGE: Final = 0.08
+_LEDGER_PART = 3  # at most one token of so many is kept free for the ledger
+_STATE_PART = 6
 _FINDING_CHARACTERS = 240
 _STATE_TOKENS = 300
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """One line of the summary. `order` is its place among the others of its topic, the oldest first."""
-
-    topic: Topic
-    order: int
-    text: str
-    tokens: int
+_STATEMENT_TOKENS = 120
 
 
 class Rules:
@@ -81,59 +70,118 @@ class Rules:
             return write_digest(request)
         if schema.style == "marker":
             return schema.marker or MARKER_BODY
-        collected = _collect(request, schema)
-        items = _cost(collected, request.encoding)
-        headings = _heading_costs(schema, request.encoding)
-        chosen = _choose(items, headings, request)
-        text = _render(schema, chosen)
-        while chosen and meter.count(text, request.encoding) > request.max_tokens:
-            over = meter.count(text, request.encoding) - request.max_tokens
-            while chosen and over > 0:
-                over -= chosen.pop().tokens
-            text = _render(schema, chosen)
-        return text if chosen else Marker().write(request)
+        source = _Source.of(request, schema)
+        whole = _whole(request, schema, source)
+        if whole is not None:
+            return whole or Marker().write(request)
+        return _chosen(request, schema, source) or Marker().write(request)
 
 
-def _collect(request: SummaryRequest, schema: SummarySchema) -> list[tuple[Topic, str]]:
-    """Everything worth a line, oldest first."""
-    found: list[tuple[Topic, str]] = []
-    if request.previous is not None:
-        earlier = read_sections(schema, request.previous)
-        # What was the state is one of the findings by now, and the ledger is made anew.
-        earlier.pop("identifiers", None)
-        found.extend(("findings", text) for text in earlier.pop("state", []))
-        found.extend((topic, text) for topic, texts in earlier.items() for text in texts if text != MARKER_BODY)
-    found.extend(("users", text) for text in _user_texts(request))
-    said = [text for message in request.messages if message.role == "assistant" if (text := _spoken(message))]
-    found.extend(("findings", _first_words(text)) for text in said[:-1])
-    found.extend(("state", meter.truncate_middle(text, _STATE_TOKENS, request.encoding)) for text in said[-1:])
-    found.extend((_topic_of(digest), digest.text) for digest in _latest_of_each(request.digests))
-    return _latest_of_equals((topic, neutralise(text)) for topic, text in found)
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """One text that somebody said. `quoted` is set where the wrapper around the summary quotes it already."""
+
+    speaker: Speaker
+    text: str
+    quoted: bool = False
 
 
-def _user_texts(request: SummaryRequest) -> Iterable[str]:
-    # The task stands in the wrapper already; it is the first that the user said, unless an earlier summary has it.
-    skip = request.task is not None and request.previous is None
-    last = max((m.index for m in request.messages if m.role == "user" and _spoken(m)), default=None)
-    for message in request.messages:
-        if request.latest is not None and message.index == last:
-            continue
-        if message.role != "user":
-            continue
-        text = _spoken(message)
-        media = sum(part.kind == "media" for part in message.parts)
-        if media:
-            count = "1 attachment is" if media == 1 else f"{media} attachments are"
-            text = f"{text}\n[{count} not shown]".strip()
-        if not text:
-            continue
-        if not skip:
-            yield text
-        skip = False
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What there is to say, oldest first: what was said, and lines of other topics with what they are worth."""
+
+    texts: tuple[_Text, ...]
+    statements: tuple[Statement, ...]
+    lines: tuple[tuple[Topic, str, float], ...]
+
+    @classmethod
+    def of(cls, request: SummaryRequest, schema: SummarySchema) -> "_Source":
+        texts: list[_Text] = []
+        lines: list[tuple[Topic, str, float]] = []
+        if request.previous is not None:
+            earlier = read_sections(schema, request.previous)
+            # The ledger is made anew.
+            earlier.pop("identifiers", None)
+            texts += [_Text("user", neutralise(text)) for text in earlier.pop("users", [])]
+            texts += [
+                _Text("assistant", neutralise(text))
+                for topic in ("findings", "state")
+                for text in earlier.pop(topic, [])
+            ]
+            lines += [
+                (topic, neutralise(text), _WORTH[topic])
+                for topic, found in earlier.items()
+                for text in found
+                if text != MARKER_BODY
+            ]
+        texts += _said(request)
+        lines += [
+            (topic, neutralise(text), _REPEATED_WORTH if times > 1 else _WORTH[topic])
+            for topic, text, times in outcomes(request.digests)
+        ]
+        statements = statements_of([(one.speaker, one.text) for one in texts])
+        mark_replaced(statements)
+        return cls(tuple(texts), tuple(statements), tuple(_latest_of_equals(lines)))
+
+
+def _said(request: SummaryRequest) -> Iterable[_Text]:
+    """What user and model said. The task and the request in work stand in the wrapper."""
+    spoken = [(message, text) for message in request.messages if (text := _spoken(message))]
+    users = [message.index for message, _ in spoken if message.role == "user"]
+    for message, text in spoken:
+        if message.role == "user":
+            first = request.task is not None and request.previous is None and message.index == users[0]
+            latest = request.latest is not None and message.index == users[-1]
+            yield _Text("user", neutralise(text), first or latest)
+        elif message.role == "assistant":
+            yield _Text("assistant", neutralise(text))
 
 
 def _spoken(message: SourceMessage) -> str:
-    return "\n".join(part.text for part in message.parts if part.kind == "text").strip()
+    text = "\n".join(part.text for part in message.parts if part.kind == "text").strip()
+    media = sum(part.kind == "media" for part in message.parts)
+    if media and message.role == "user":
+        count = "1 attachment is" if media == 1 else f"{media} attachments are"
+        text = f"{text}\n[{count} not shown]".strip()
+    return text
+
+
+def _latest_of_equals(lines: Sequence[tuple[Topic, str, float]]) -> list[tuple[Topic, str, float]]:
+    latest = {(topic, text): worth for topic, text, worth in lines if text.strip()}
+    seen = dict.fromkeys((topic, text) for topic, text, _ in reversed(lines) if text.strip())
+    return [(topic, text, latest[topic, text]) for topic, text in reversed(seen)]
+
+
+def _whole(request: SummaryRequest, schema: SummarySchema, source: _Source) -> str | None:
+    """Everything, as it was said but for what was replaced; None where that is over the cap."""
+    stale: dict[int, list[str]] = {}
+    for statement in source.statements:
+        if statement.replaced:
+            stale.setdefault(statement.order, []).append(statement.text)
+    texts: dict[Topic, list[str]] = {}
+    last = max((order for order, one in enumerate(source.texts) if one.speaker == "assistant"), default=None)
+    for order, one in enumerate(source.texts):
+        text = one.text
+        for sentence in stale.get(order, ()):
+            text = text.replace(sentence, "", 1).strip()
+        if one.quoted or not text.strip():
+            continue
+        if one.speaker == "user":
+            texts.setdefault("users", []).append(text)
+        elif order == last:
+            texts["state"] = [meter.truncate_middle(text, _STATE_TOKENS, request.encoding)]
+        else:
+            texts.setdefault("findings", []).append(_first_words(text))
+    for topic, line, _ in source.lines:
+        texts.setdefault(topic, []).append(line)
+    unique = {topic: list(reversed(dict.fromkeys(reversed(own)))) for topic, own in texts.items()}
+    missing = _missing(request, source, "\n".join(text for own in unique.values() for text in own))
+    if missing:
+        unique["identifiers"] = [", ".join(missing)]
+    text = render_sections(schema, unique) if unique else ""
+    # A token is at least one byte, and seldom more than eight: what is far too long need not be counted.
+    fits = len(text) <= 40 * request.max_tokens and meter.count(text, request.encoding) <= request.max_tokens
+    return text if fits else None
 
 
 def _first_words(text: str) -> str:
@@ -141,108 +189,128 @@ def _first_words(text: str) -> str:
     return line if len(line) <= _FINDING_CHARACTERS else line[:_FINDING_CHARACTERS].rpartition(" ")[0] + " ..."
 
 
-def _topic_of(digest: ToolDigest) -> Topic:
-    if digest.is_error:
-        return "errors"
-    versions = digest.kind == "shell" and _VERSION_CONTROL.match(digest.target or "") is not None
-    return "versions" if versions else _DIGEST_TOPICS[digest.kind]
+def _missing(request: SummaryRequest, source: _Source, held: str) -> list[str]:
+    """The identifiers that neither `held` nor the quotes hold, the most telling first, without replaced values."""
+    there = meter.occurring(request.identifiers, "\n".join([request.task or "", request.latest or "", held]))
+    stale = {name for one in source.statements if one.replaced or one.doubtful for name in one.names}
+    if stale:
+        gone = {(one.order, one.text) for one in source.statements if one.replaced or one.doubtful}
+        rest = [one.text for one in source.statements if (one.order, one.text) not in gone]
+        parts = [part.text for m in request.messages if m.role not in {"user", "assistant"} for part in m.parts]
+        names = sorted(stale)
+        elsewhere = meter.occurring(names, "\n".join([*rest, *parts]))
+        stale = {name for name, used in zip(names, elsewhere, strict=True) if not used}
+    missing = [n for n, held_already in zip(request.identifiers, there, strict=True) if not held_already]
+    said = {name for one in source.statements for name in one.names}
+    touched = "\n".join(digest.target for digest in request.digests if digest.target is not None)
+    used = dict(zip(missing, meter.occurring(missing, touched), strict=True))
+    ranked = sorted(enumerate(missing), key=lambda n: (not used[n[1]], n[1] not in said, -n[0]))
+    return [name for _, name in ranked if name not in stale]
 
 
-def _latest_of_each(digests: Iterable[ToolDigest]) -> Iterable[ToolDigest]:
-    """Of calls that did the same to the same, the last says how it stands now; what failed stays on record."""
-    latest: dict[tuple[object, ...], ToolDigest] = {}
-    for digest in digests:
-        work = digest.text if digest.target is None or digest.is_error else (digest.kind, digest.target)
-        key = (work, digest.is_error)
-        latest.pop(key, None)
-        latest[key] = digest
-    return latest.values()
+def _chosen(request: SummaryRequest, schema: SummarySchema, source: _Source) -> str:
+    """What is worth most, within the cap."""
+    chooser = Chooser(_candidates(request, source), _heading_costs(schema, request.encoding))
+
+    def render(names: Sequence[str]) -> str:
+        texts = joined(chooser.chosen)
+        if names:
+            texts["identifiers"] = [", ".join(names)]
+        return render_sections(schema, texts) if texts else ""
+
+    # What the best statements name needs no place in the ledger.
+    chooser.choose(request.max_tokens)
+    missing = _missing(request, source, render(()))
+    costs = meter.count_many([f", {name}" for name in missing], request.encoding)
+    heading = chooser.heading("identifiers")
+    reserve = min(sum(costs) + heading, request.max_tokens // _LEDGER_PART) if missing else 0
+    chooser.clear()
+    chooser.choose(request.max_tokens - reserve)
+    names: list[str] = []
+    text = render(names)
+    for _ in range(3):
+        missing = _missing(request, source, render(()))
+        room = request.max_tokens - meter.count(render(()), request.encoding) - heading - 2
+        names = _fitting(missing, room, request.encoding)
+        text = render(names)
+        spare = request.max_tokens - meter.count(text, request.encoding)
+        if not chooser.choose_more(spare):
+            break
+    return _trimmed(request, chooser, names, render)
 
 
-def _latest_of_equals(items: Iterable[tuple[Topic, str]]) -> list[tuple[Topic, str]]:
-    seen = dict.fromkeys(reversed([item for item in items if item[1].strip()]))
-    return list(reversed(seen))
+def _trimmed(
+    request: SummaryRequest, chooser: Chooser, names: list[str], render: Callable[[Sequence[str]], str]
+) -> str:
+    """Render, without the last that were chosen where their costs did not add up."""
+    while True:
+        text = render(names)
+        over = meter.count(text, request.encoding) - request.max_tokens
+        if over <= 0 or not (names or chooser.chosen):
+            return text
+        if names:
+            del names[-max(1, over // 8) :]
+        else:
+            chooser.drop_last()
 
 
-def _cost(items: Sequence[tuple[Topic, str]], encoding: str) -> list[_Item]:
-    tokens = meter.count_many([item_text(text) for _, text in items], encoding)
-    return [_Item(topic, order, text, n) for order, ((topic, text), n) in enumerate(zip(items, tokens, strict=True))]
+def _fitting(names: Sequence[str], room: int, encoding: str) -> list[str]:
+    fitting: list[str] = []
+    for name, tokens in zip(names, meter.count_many([f", {name}" for name in names], encoding), strict=True):
+        if tokens <= room:
+            room -= tokens
+            fitting.append(name)
+    return fitting
 
 
-def _heading_costs(schema: SummarySchema, encoding: str) -> dict[Topic, int]:
+def _candidates(request: SummaryRequest, source: _Source) -> list[Candidate]:
+    found: list[Candidate] = []
+    state = _state(source)
+    latest = {statement.plain: index for index, statement in enumerate(source.statements)}
+    for index, statement in enumerate(source.statements):
+        one = source.texts[statement.order]
+        if one.quoted or statement.replaced or latest[statement.plain] != index or statement.order == state:
+            continue
+        text = statement.text
+        if len(text) > 4 * _STATEMENT_TOKENS:
+            text = meter.truncate_middle(text, _STATEMENT_TOKENS, request.encoding)
+        topic: Topic = "users" if one.speaker == "user" else "findings"
+        if statement.doubtful or (statement.score <= 0 and topic == "findings"):
+            continue
+        after = (statement.order, statement.place - 1) if statement.hangs else None
+        found.append(
+            Candidate(topic, (statement.order, statement.place), text, statement.score, statement.label, after)
+        )
+    if state is not None:
+        room = min(_STATE_TOKENS, request.max_tokens // _STATE_PART)
+        text = meter.truncate_middle(source.texts[state].text, room, request.encoding)
+        found.append(Candidate("state", (state, 0), text, _STATE_WORTH))
+    ages: dict[Topic, int] = {}
+    for order, (topic, text, worth) in reversed(list(enumerate(source.lines))):
+        age = ages[topic] = ages.get(topic, -1) + 1
+        value = worth if worth >= _REPEATED_WORTH else worth / (1 + _AGE * age)
+        found.append(Candidate(topic, (order, 0), text, value))
+    for candidate, tokens in zip(
+        found, meter.count_many([item_text(one.text) for one in found], request.encoding), strict=True
+    ):
+        candidate.tokens = tokens
+    return found
+
+
+def _state(source: _Source) -> int | None:
+    """The last text of the model, unless it says what it has said before."""
+    said = [(order, one.text) for order, one in enumerate(source.texts) if one.speaker == "assistant"]
+    if not said or sum(text == said[-1][1] for _, text in said) > 1:
+        return None
+    return said[-1][0]
+
+
+def _heading_costs(schema: SummarySchema, encoding: str) -> dict[Topic, tuple[str, int]]:
+    """By topic, the title it stands under and what that costs."""
     tokens = meter.count_many([heading_text(section.title) for section in schema.sections], encoding)
-    costs = {section.title: n for section, n in zip(schema.sections, tokens, strict=True)}
     heading = 0 if schema.heading is None else meter.count(f"{schema.heading}\n", encoding)
-    return {topic: heading + costs[schema.section_of(topic).title] for topic in get_args(Topic)}
-
-
-def _choose(items: Sequence[_Item], headings: dict[Topic, int], request: SummaryRequest) -> list[_Item]:
-    """Choose what goes in, the most valuable first."""
-    users = [item for item in items if item.topic == "users"]
-    others = [item for item in items if item.topic != "users"]
-    ledger_tokens = headings["identifiers"] + sum(
-        meter.count_many([f", {name}" for name in request.identifiers], request.encoding)
-    )
-    room = request.max_tokens - min(ledger_tokens, request.max_tokens // _LEDGER_PART)
-    others_tokens = sum(item.tokens for item in others) + sum(headings[topic] for topic in {i.topic for i in others})
-    users_room = max(room // 2, room - others_tokens)
-    chosen = _choose_users(users, users_room - headings["users"], request.encoding) if users else []
-    room -= sum(item.tokens for item in chosen) + (headings["users"] if chosen else 0)
-
-    ranks: dict[Topic, int] = {}
-    ranked: list[tuple[float, int, _Item]] = []
-    for order, item in enumerate(reversed(others)):
-        rank = ranks[item.topic] = ranks.get(item.topic, 0) + 1
-        ranked.append((rank / _WORTH.get(item.topic, 1), order, item))
-    opened: set[Topic] = set()
-    for _, _, item in sorted(ranked, key=lambda r: r[:2]):
-        tokens = item.tokens + (0 if item.topic in opened else headings[item.topic])
-        if tokens <= room:
-            room -= tokens
-            opened.add(item.topic)
-            chosen.append(item)
-    return _add_ledger(chosen, headings, request)
-
-
-def _choose_users(users: Sequence[_Item], room: int, encoding: str) -> list[_Item]:
-    """Take the newest verbatim, then as much of the older ones as fits, and a word on those left out."""
-    chosen: list[_Item] = []
-    for older, item in zip(range(len(users) - 1, -1, -1), reversed(users), strict=True):
-        available = room - min(older * _SHORTEST_QUOTE_TOKENS, room // 3)
-        quoted = item
-        if item.tokens > available:
-            text = (
-                meter.truncate_middle(item.text, available - 4, encoding) if available >= _SHORTEST_QUOTE_TOKENS else ""
-            )
-            quoted = _Item("users", item.order, text, meter.count(item_text(text), encoding))
-        if not quoted.text or quoted.tokens > room:
-            left_out = f"[{older + 1} older user messages are left out]"
-            note = _Item("users", -1, left_out, meter.count(item_text(left_out), encoding))
-            return [*chosen, note] if note.tokens <= room else chosen
-        room -= quoted.tokens
-        chosen.append(quoted)
-    return chosen
-
-
-def _add_ledger(chosen: list[_Item], headings: dict[Topic, int], request: SummaryRequest) -> list[_Item]:
-    """Name the identifiers that no other line holds, as many as fit."""
-    spent = sum(item.tokens for item in chosen) + sum(headings[topic] for topic in {item.topic for item in chosen})
-    room = request.max_tokens - spent - headings["identifiers"] - 4
-    held = "\n".join([request.task or "", request.latest or "", *(item.text for item in chosen)])
-    there = meter.occurring(request.identifiers, held)
-    missing = [name for name, held_already in zip(request.identifiers, there, strict=True) if not held_already]
-    for order, name in enumerate(missing):
-        tokens = meter.count(f", {name}", request.encoding)
-        if tokens <= room:
-            room -= tokens
-            chosen.append(_Item("identifiers", order, name, tokens))
-    return chosen
-
-
-def _render(schema: SummarySchema, chosen: Sequence[_Item]) -> str:
-    texts: dict[Topic, list[str]] = {}
-    for item in sorted(chosen, key=lambda i: i.order):
-        texts.setdefault(item.topic, []).append(item.text)
-    if "identifiers" in texts:
-        texts["identifiers"] = [", ".join(texts["identifiers"])]
-    return render_sections(schema, texts)
+    return {
+        topic: (section.title, n + heading)
+        for section, n in zip(schema.sections, tokens, strict=True)
+        for topic in (section.topic, *section.also)
+    }

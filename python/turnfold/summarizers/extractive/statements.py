@@ -1,0 +1,322 @@
+"""Texts as statements: sentences, lines and list items, each with what it is worth to somebody who reads only it."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import log
+from typing import Literal
+
+from turnfold import meter
+from turnfold.summarizers.extractive import cues
+
+Speaker = Literal["user", "assistant"]
+
+_END = re.compile(r"[.!?…][\"'”»)\]*_]*\s+|[。！？][」』”）]*|\n+")
+_ITEM = re.compile(r"\s*(?:[-*•+>]|\d{1,2}[.)]|[a-z]\))\s+")
+_LABEL = re.compile(r"(?!https?:)([^\W\d_][\w .'/-]{1,30}?)\s?[:：]\s?(?=\S)")
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(])(?:\w|\w\.\w|e\.g|i\.e|etc|vs|cf|ca|Dr|Mr|Mrs|Ms|No|Nr|z\. ?B|bzw|usw|p\. ?ej|т\. ?е|д)\.\W*$"
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_GLUED = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0eff]+")
+_NAME = re.compile(
+    r"(?<=[\w,;:)→] )[A-ZÀ-ÞА-ЯЁ][\w'’-]+(?: [A-ZÀ-ÞА-ЯЁ][\w'’-]+)+|^[A-ZÀ-Þ][\w'’-]+ [A-ZÀ-Þ][\w'’-]+(?= )"
+)
+_QUANTITY = re.compile(r"[$€£¥₽]\s?\d|\d[\d.,:]*\s?(?:%|[^\W\d_]{1,12})|\d")
+_QUOTED = re.compile(r"[\"“„«`「][^\"”“»`」\n]{2,80}[\"”“»`」]")
+_ENDINGS = ("ing", "ers", "ed", "er", "es", "en", "s", "e")
+_COMMON = frozenset(
+    [
+        "the",
+        "and",
+        "for",
+        "that",
+        "this",
+        "with",
+        "from",
+        "have",
+        "has",
+        "had",
+        "are",
+        "was",
+        "were",
+        "will",
+        "would",
+        "could",
+        "should",
+        "can",
+        "not",
+        "but",
+        "you",
+        "your",
+        "our",
+        "their",
+        "they",
+        "them",
+        "then",
+        "than",
+        "there",
+        "here",
+        "its",
+        "into",
+        "onto",
+        "over",
+        "under",
+        "about",
+        "which",
+        "when",
+        "what",
+        "who",
+        "how",
+        "all",
+        "any",
+        "some",
+        "one",
+        "two",
+        "just",
+        "also",
+        "been",
+        "being",
+        "more",
+        "most",
+        "only",
+        "other",
+        "such",
+        "very",
+        "per",
+        "via",
+        "use",
+        "used",
+        "using",
+        "now",
+        "new",
+        "instead",
+        "update",
+        "updated",
+        "change",
+        "changed",
+        "correction",
+        "actually",
+        "please",
+        "und",
+        "der",
+        "die",
+        "das",
+        "den",
+        "dem",
+        "des",
+        "ein",
+        "eine",
+        "ist",
+        "sind",
+        "war",
+        "mit",
+        "von",
+        "für",
+        "auf",
+        "aus",
+        "bei",
+        "nicht",
+        "les",
+        "des",
+        "une",
+        "est",
+        "sont",
+        "pour",
+        "avec",
+        "dans",
+        "sur",
+        "pas",
+        "que",
+        "qui",
+        "los",
+        "las",
+        "una",
+        "son",
+        "para",
+        "con",
+        "por",
+        "del",
+        "как",
+        "что",
+        "это",
+        "для",
+        "или",
+    ]
+)
+_FENCE = "```"
+_FEW_STEMS = 5
+_LEAST_TO_HANG_ON = 2.0
+
+
+@dataclass(slots=True)
+class Statement:
+    """One statement. `order` is its message's place among the texts, `place` its own in that message.
+
+    `label` is what stands before its colon, or the line that heads its list; `text` holds the label if it is its own.
+    `score` says what it is worth; 0 and less is small talk. `replaced` is set where a later statement takes its place,
+    `doubtful` where one seems to. What `hangs` says nothing without the sentence before it.
+    """
+
+    speaker: Speaker
+    order: int
+    place: int
+    text: str
+    label: str
+    score: float = 0.0
+    replaced: bool = False
+    doubtful: bool = False
+    hangs: bool = False
+    plain: str = ""
+    names: tuple[str, ...] = ()
+    stems: frozenset[str] = field(default_factory=frozenset)
+
+
+def split(text: str) -> list[tuple[str, str]]:
+    """Cut `text` into statements, each with the label or list heading that it stands under. Code is left out."""
+    found: list[tuple[str, str]] = []
+    heading = ""
+    fenced = False
+    for line in text.split("\n"):
+        if line.lstrip().startswith(_FENCE):
+            fenced = not fenced
+            continue
+        if fenced or not line.strip():
+            continue
+        item = _ITEM.match(line)
+        body = line[item.end() :] if item else line.strip()
+        indented = line[:1] in {" ", "\t"} or item is not None
+        if not indented:
+            heading = ""
+        stripped = body.rstrip()
+        if stripped.endswith((":", "：")) and len(stripped) <= 80:
+            heading = stripped[:-1].strip()
+            continue
+        if stripped.startswith("#"):
+            heading = stripped.lstrip("# ").strip()
+            continue
+        for sentence in _sentences(stripped):
+            label = _LABEL.match(sentence)
+            found.append((sentence, label[1] if label else heading))
+    return found
+
+
+def _sentences(line: str) -> Iterable[str]:
+    start = 0
+    for end in _END.finditer(line):
+        following = line[end.end() : end.end() + 1]
+        before = line[start : end.start() + 1]
+        if following.islower() or (line[end.start()] == "." and _ABBREVIATION.search(before)):
+            continue
+        if before.strip():
+            yield line[start : end.end()].strip()
+        start = end.end()
+    if line[start:].strip():
+        yield line[start:].strip()
+
+
+def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
+    """Cut texts, the oldest first, into statements and weigh each. Linear in the texts."""
+    made: list[Statement] = []
+    for order, (speaker, text) in enumerate(texts):
+        for place, (sentence, label) in enumerate(split(text)):
+            made.append(Statement(speaker, order, place, sentence, label, plain=" ".join(sentence.lower().split())))
+    for statement in made:
+        statement.names = meter.identifiers(statement.text)
+        statement.stems = stems_of(statement.plain)
+    often = Counter(stem for statement in made for stem in statement.stems)
+    said = Counter(statement.plain for statement in made)
+    asked = {order + 1 for order, (speaker, text) in enumerate(texts) if speaker == "assistant" and _asks(text)}
+    last = max(len(texts) - 1, 1)
+    for statement in made:
+        statement.score = _worth(statement, said[statement.plain])
+        rare = sum(1 for stem in statement.stems if often[stem] <= 2)
+        if statement.stems:
+            statement.score += 1.2 * rare / len(statement.stems)
+        statement.score += 0.6 * statement.order / last
+        if statement.order in asked and statement.speaker == "user":
+            statement.score += 0.8
+    _lend(made)
+    for before, statement in pairwise(made):
+        statement.hangs = (
+            before.order == statement.order
+            and before.score >= _LEAST_TO_HANG_ON
+            and len(statement.stems) <= _FEW_STEMS
+            and not _has_value(statement)
+            and not cues.decides(statement.plain)
+            and not cues.updates(statement.plain)
+        )
+    return made
+
+
+def _has_value(statement: Statement) -> bool:
+    return bool(statement.names) or any(p.search(statement.text) for p in (_QUANTITY, _NAME, _QUOTED))
+
+
+def _asks(text: str) -> bool:
+    return text.rstrip().endswith(("?", "？"))
+
+
+def _worth(statement: Statement, times: int) -> float:
+    plain = statement.plain
+    forbids = min(cues.count_forbid(plain), 2)
+    obliges = min(cues.count_oblige(plain), 2)
+    wish, decision, update = cues.wishes(plain), cues.decides(plain), cues.updates(plain)
+    score = 1.6 * forbids + 1.4 * obliges + 1.5 * wish + 1.5 * decision + 0.8 * update
+    if statement.label:
+        score += 2.0 if statement.label.isupper() else 0.8
+    score += min(1.2 * len(statement.names), 3.0)
+    score += 1.0 if _QUANTITY.search(statement.text) else 0.0
+    score += 0.9 if _NAME.search(statement.text) else 0.0
+    score += 0.5 if _QUOTED.search(statement.text) else 0.0
+    if _asks(statement.text):
+        score = 0.4 * score - 1.5
+    if cues.digresses(plain):
+        score -= 1.5
+    if times > 1 and not (forbids or obliges):
+        score -= min(0.7 * times, 3.0)
+    if len(statement.text) < 12 and not statement.names:
+        score -= 1.0
+    return score + 0.8 if statement.speaker == "user" else 0.6 * score - 1.0
+
+
+def _lend(made: Sequence[Statement]) -> None:
+    """Let a statement that points back lend its worth to the one that it points to, some of it to those before."""
+    for index, statement in enumerate(made):
+        if statement.score < 2.0 or not cues.points_back(statement.plain):
+            continue
+        strength, lent = 1.0, False
+        for earlier in reversed(made[max(0, index - 3) : index]):
+            if earlier.order != statement.order or earlier.speaker != statement.speaker:
+                break
+            earlier.score = max(earlier.score, strength * statement.score)
+            strength, lent = 0.85 * strength, True
+        # It says little alone.
+        statement.score *= 0.6 if lent else 1.0
+
+
+def stems_of(plain: str) -> frozenset[str]:
+    """Return the words that say what a text is about, cut to stems; pairs of characters where no spaces part words."""
+    found: set[str] = set()
+    for word in _WORD.findall(plain):
+        if _GLUED.search(word):
+            for run in _GLUED.findall(word):
+                found.update(run[k : k + 2] for k in range(max(len(run) - 1, 1)))
+        elif len(word) > 2 and word not in _COMMON:
+            found.add(_stem(word))
+    return frozenset(found)
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)]
+    return word
+
+
+def rarity(made: Sequence[Statement]) -> dict[str, float]:
+    """How much each stem tells: the logarithm of how few statements have it."""
+    often = Counter(stem for statement in made for stem in statement.stems)
+    return {stem: log((len(made) + 1) / times) for stem, times in often.items()}
