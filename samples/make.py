@@ -14,7 +14,9 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
 
+import wire  # noqa: E402
 from stories import coding, harbour  # noqa: E402
+from stories.one_bug import one_bug  # noqa: E402
 
 
 def pretty(value: object) -> bytes:
@@ -34,7 +36,15 @@ def packed(data: bytes) -> bytes:
 
 def files() -> dict[str, bytes]:
     """Every sample, by name."""
+    with one_bug() as played:
+        formats = {
+            "formats/bedrock-converse.json": wire.bedrock_body(played, "anthropic.claude-sonnet-4-5-20250929-v1:0"),
+            "formats/gemini-contents.json": wire.gemini_body(played),
+            "formats/mistral-chat.json": wire.mistral_body(played, "mistral-large-latest"),
+            "formats/openai-responses.json": wire.responses_body(played, "gpt-5.1"),
+        }
     return {
+        **{name: pretty(body) for name, body in formats.items()},
         "coding/export-feature.json": pretty(coding.export_feature()),
         "coding/fix-failing-tests.json": pretty(coding.fix_failing_tests()),
         "coding/rename-across-files.json": compact(coding.rename_across_files()),

@@ -31,7 +31,14 @@ def test_scan(path):
 
 def test_they_differ_in_what_matters():
     transcripts = [Transcript.from_json(body) for path in FILES for body in bodies(path)]
-    assert {t.format for t in transcripts} == {"openai.chat", "anthropic.messages"}
+    assert {t.format for t in transcripts} == {
+        "anthropic.messages",
+        "bedrock.converse",
+        "gemini.contents",
+        "mistral.chat",
+        "openai.chat",
+        "openai.responses",
+    }
     assert max(map(len, transcripts)) > 200
     assert min(map(len, transcripts)) < 10
     kinds = {block.kind for t in transcripts for index in range(len(t)) for block in t.blocks(index)}

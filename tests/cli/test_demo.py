@@ -11,7 +11,7 @@ def test_demo_over_the_samples(run, samples, tmp_path, monkeypatch):
     for title in ("transcript", "format", "messages", "tokens", "findings", "ids kept", "cache kept", "ms"):
         assert title in heading
     assert str(tmp_path / "out") in ran.out
-    assert "5 under_trigger" in ran.out
+    assert "9 under_trigger" in ran.out
     dirty = next(line for line in ran.out.splitlines() if line.startswith("dirty/unanswered-call.json"))
     assert dirty.split()[2:5] == ["10", "554", "3"]
     assert max(map(len, ran.out.split("\n\n")[0].splitlines())) <= 120

@@ -285,7 +285,7 @@ def written(read: Log, step: Step) -> tuple[dict[str, dict], Log]:
 
 def test_messages_that_go_without_a_summary_stay_on_a_branch():
     first = {"type": "user", "uuid": "q", "parentUuid": None, "sessionId": "s", "isMeta": True}
-    records = [{**first, "message": {"role": "user", "content": "Hi"}}, *talk(8)]
+    records: list[dict[str, object]] = [{**first, "message": {"role": "user", "content": "Hi"}}, *talk(8)]
     records[1]["parentUuid"] = "q"
     kept, again = written(log(*records), Drop(keep=KeepMessages(2), scope=Scope(head=KeepMessages(3))))
     assert kept["r6"]["parentUuid"] == "r1"
