@@ -1,0 +1,126 @@
+//! Messages and blocks with the segments that they lie in.
+
+use std::borrow::Cow;
+
+use super::{Block, BlockKind, Message, Place, Role, Segment, Span, TextForm};
+use crate::json;
+
+/// One message with its segment.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageView<'a> {
+    /// Index in the transcript.
+    pub index: usize,
+    /// The segment it lies in.
+    pub segment: &'a Segment,
+    /// Its row.
+    pub row: &'a Message,
+}
+
+impl<'a> MessageView<'a> {
+    /// Who speaks.
+    pub fn role(&self) -> Role {
+        self.row.role
+    }
+
+    /// The message's own bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.row.span.of(self.segment.source.bytes())
+    }
+
+    /// Its blocks, in order.
+    pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockView<'a>> + use<'a> {
+        let (message, segment, range) = (self.index, self.segment, self.row.blocks.clone());
+        let rows = segment
+            .blocks
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or_default();
+        rows.iter().enumerate().map(move |(index, row)| BlockView {
+            message,
+            index,
+            segment,
+            row,
+        })
+    }
+}
+
+/// One block with its segment.
+#[derive(Clone, Copy, Debug)]
+pub struct BlockView<'a> {
+    /// Index of the message in the transcript.
+    pub message: usize,
+    /// Index of the block in its message.
+    pub index: usize,
+    /// The segment it lies in.
+    pub segment: &'a Segment,
+    /// Its row.
+    pub row: &'a Block,
+}
+
+impl<'a> BlockView<'a> {
+    /// What it is.
+    pub fn kind(&self) -> BlockKind {
+        self.row.kind
+    }
+
+    /// The call's id, escapes resolved.
+    pub fn call_id(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.call_id)
+    }
+
+    /// The tool's name, escapes resolved.
+    pub fn name(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.name)
+    }
+
+    /// The texts that are counted for it.
+    pub fn texts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
+        let source = self.segment.source.bytes();
+        let range = self.row.texts.start as usize..self.row.texts.end as usize;
+        self.segment
+            .texts
+            .get(range)
+            .unwrap_or_default()
+            .iter()
+            .filter(|t| t.form != TextForm::Data)
+            .map(move |t| t.read(source))
+    }
+
+    /// The block's own bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.row.span.of(self.segment.source.bytes())
+    }
+
+    /// JSON path of the block in the body, `list` being the field with the messages: `messages[4].tool_calls[0]`.
+    pub fn path(&self, list: &str) -> String {
+        let message = self.message;
+        match self.row.place {
+            Place::Message => format!("{list}[{message}]"),
+            Place::Field(field) => format!("{list}[{message}].{field}"),
+            Place::Item(field, k) => format!("{list}[{message}].{field}[{k}]"),
+        }
+    }
+
+    /// The id of the call that it belongs to, escapes resolved.
+    pub fn part_of(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.part_of)
+    }
+
+    /// The server's own id of the item, escapes resolved.
+    pub fn item_id(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.item_id)
+    }
+
+    /// The provider's seal, escapes resolved.
+    pub fn seal(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.seal)
+    }
+
+    /// Its `type` as the input spells it, where the row has it.
+    pub fn type_name(&self) -> Option<Cow<'a, str>> {
+        self.literal(self.row.type_name)
+    }
+
+    fn literal(&self, span: Option<Span>) -> Option<Cow<'a, str>> {
+        span.map(|s| json::unescape(s.of(self.segment.source.bytes())))
+    }
+}
