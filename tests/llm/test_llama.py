@@ -149,6 +149,29 @@ def test_prompt_tokens_and_cached_tokens_are_predicted_exactly(chat_server: str,
     assert compacted.prefix.tokens + FRONT_TOKENS + HEADER_TOKENS == cached
 
 
+def test_a_call_that_appends_to_the_live_request_finds_it_in_the_cache(chat_server: str, recorded: Transcript) -> None:
+    live = {"model": MODEL, "messages": spoken(recorded), "max_tokens": 1, "temperature": 0}
+    policy = Policy(turnfold.OnRequest(), (turnfold.Summarize(turnfold.KeepMessages(2)),))
+    prompt, _ = usage(chat_server, spoken(recorded))
+    summarizer = OpenAICompatible(
+        MODEL,
+        api_key="none",
+        base_url=f"{chat_server}/v1",
+        timeout_seconds=300,
+        tries=1,
+        appends=True,
+        extra_body={"max_tokens": 8},
+    )
+    transcript = Transcript.from_json(json.dumps(live).encode())
+    result = turnfold.compact_sync(transcript, policy, summarizer, deadline_seconds=300)
+    assert isinstance(result, turnfold.CompactionResult)
+    used = result.attempts[0].usage
+    print(
+        f"\na live request of {prompt} tokens: {used.cache_read_tokens} of the call's {used.prompt_tokens} were cached"
+    )
+    assert used.cache_read_tokens == prompt
+
+
 PRESETS = ["turn_window", "token_threshold", "evicted_turns"]
 
 

@@ -9,7 +9,8 @@ from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyPolicy
 from turnfold.model.summary import NO_USAGE, StopReason, SummaryReply, SummaryRequest, Usage
 from turnfold.prompts.prompt import Prompt, Render, render_prompt
 from turnfold.prompts.redact import Redact
-from turnfold.summarizers.hosted import TIMEOUT_SECONDS, TRIES, Hosted, count_of
+from turnfold.summarizers.hosted import TIMEOUT_SECONDS, TRIES, Hosted, body_with, count_of
+from turnfold.transcript import Transcript
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
@@ -31,10 +32,14 @@ class Anthropic(Hosted["AsyncAnthropic"]):
     package itself. The other arguments are those of `OpenAICompatible`. In the usage that is returned the prompt's
     tokens are all of the input: what the provider reports leaves out what its cache was read from and written to.
 
+    With `appends` the live request keeps its `tool_choice` and, if it thinks, its output limit: both are part of what
+    the cache is found by.
+
     Needs the extra `anthropic`; raises `MissingExtraError` without it.
     """
 
     _sdk_name = "anthropic"
+    _wire_format = "anthropic.messages"
     _resource_module = "anthropic.resources.messages"
 
     def __init__(
@@ -52,6 +57,7 @@ class Anthropic(Hosted["AsyncAnthropic"]):
         redact: Redact | None = None,
         render: Render = render_prompt,
         reasoning_tokens: int = 0,
+        appends: bool = False,
         sends_temperature: bool = True,
         extra_body: Mapping[str, object] | None = None,
     ) -> None:
@@ -68,6 +74,7 @@ class Anthropic(Hosted["AsyncAnthropic"]):
             redact=redact,
             render=render,
             reasoning_tokens=reasoning_tokens,
+            appends=appends,
         )
         self._sends_temperature = sends_temperature
         self._extra_body = dict(extra_body or {})
@@ -82,6 +89,21 @@ class Anthropic(Hosted["AsyncAnthropic"]):
             timeout=self._timeout_seconds,
             http_client=anthropic.DefaultAsyncHttpxClient(verify=tls, timeout=self._timeout_seconds),
         )
+
+    def _live_body(self, live: Transcript, request: SummaryRequest) -> bytes:
+        fields = dict(self._extra_body)
+        if "thinking" not in (live.request_fields() or ()):
+            fields["max_tokens"] = self._most_output(request)
+        return body_with(live, fields, ("stream",))
+
+    async def _send_body(self, client: "AsyncAnthropic", body: bytes) -> SummaryReply:
+        from anthropic.types import Message
+
+        headers = {"content-type": "application/json"}
+        answer: object = await client.with_options(max_retries=0).post(
+            "/v1/messages", cast_to=Message, content=body, options={"headers": headers}
+        )
+        return _reply(answer)
 
     async def _send(self, client: "AsyncAnthropic", prompt: Prompt, request: SummaryRequest) -> SummaryReply:
         options = dict(self._extra_body)

@@ -1,7 +1,7 @@
 """What the summarizers have in common that call a model through an official SDK."""
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib import import_module
 from ssl import SSLContext
@@ -11,17 +11,21 @@ from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
+import msgspec
 from msgspec import structs
 
 from turnfold import meter
 from turnfold.errors import ArgumentError, MissingExtraError, SummarizerError
 from turnfold.model.judgement import ReplyPolicy
+from turnfold.model.provider import ProviderRequest
 from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.planning.provider import provider_body
 from turnfold.prompts.prompt import Prompt, Render
 from turnfold.prompts.redact import Redact, redacted
 from turnfold.summarizers.sdk_faults import fault_from
 from turnfold.summarizers.secret import Secret
 from turnfold.summarizers.threads import in_thread
+from turnfold.transcript import Transcript
 
 TRIES: Final = 3
 TIMEOUT_SECONDS: Final = 60.0
@@ -49,6 +53,7 @@ class Hosted(ABC, Generic[ClientT]):
 
     _sdk_name: str
     _resource_module: str
+    _wire_format: str
 
     def __init__(
         self,
@@ -65,6 +70,7 @@ class Hosted(ABC, Generic[ClientT]):
         redact: Redact | None,
         render: Render,
         reasoning_tokens: int,
+        appends: bool,
     ) -> None:
         if timeout_seconds is not None and not timeout_seconds > 0:
             raise ArgumentError(f"timeout_seconds must be over 0, got {timeout_seconds}")
@@ -85,6 +91,7 @@ class Hosted(ABC, Generic[ClientT]):
         self._encoding = meter.encoding_for_model(model).encoding
         self.window_tokens: Final = window_tokens
         self.tries: Final = tries
+        self.appends: Final = appends
         self.reply_policy: Final = policy
 
     def __repr__(self) -> str:
@@ -106,10 +113,9 @@ class Hosted(ABC, Generic[ClientT]):
         """Send the request's prompt and return the reply. Raises `SummarizerError`; cancellation goes through."""
         shown = redacted(request, self._redact)
         if request.source_tokens < OFFLOADED_TOKENS:
-            prompt = self._render(shown)
+            prompt, body = self._written(shown)
         else:
-            prompt = await in_thread(self._render, shown)
-        self._check_window(prompt, request)
+            prompt, body = await in_thread(self._written, shown)
         secrets: list[str] = [] if self._base_url is None else [urlsplit(self._base_url).password or ""]
         secrets.append(self._key() or "")
         started = anyio.current_time()
@@ -120,7 +126,8 @@ class Hosted(ABC, Generic[ClientT]):
             try:
                 async with self._client() as client:
                     secrets.append(str(getattr(client, "api_key", None) or ""))
-                    reply = await self._send(client, prompt, shown)
+                    sending = self._send(client, prompt, shown) if body is None else self._send_body(client, body)
+                    reply = await sending
             except Exception as error:  # noqa: BLE001  # whatever an SDK raises has a name here
                 fault = fault_from(self._sdk, error, *secrets)
         if reply is None:
@@ -177,6 +184,17 @@ class Hosted(ABC, Generic[ClientT]):
     def _most_output(self, request: SummaryRequest) -> int:
         return request.max_tokens + self._reasoning_tokens
 
+    def _written(self, request: SummaryRequest) -> tuple[Prompt, bytes | None]:
+        """Return the prompt; and the body of the live request instead, where there is one that this model answers."""
+        if self.appends and request.live is not None:
+            live = Transcript.from_json(request.live)
+            # Another model has another cache, and another provider would not read it.
+            if (live.format, live.model) == (self._wire_format, self.model):
+                return Prompt("", "", 0), self._live_body(live, request)
+        prompt = self._render(request)
+        self._check_window(prompt, request)
+        return prompt, None
+
     def _check_window(self, prompt: Prompt, request: SummaryRequest) -> None:
         """Refuse what the model would refuse, before it costs anything."""
         if self.window_tokens is None:
@@ -191,6 +209,14 @@ class Hosted(ABC, Generic[ClientT]):
     @abstractmethod
     def _open(self, tls: SSLContext) -> ClientT:
         """Make a client that retries nothing itself. Quick: reading certificates is what takes long, and is done."""
+
+    @abstractmethod
+    def _live_body(self, live: Transcript, request: SummaryRequest) -> bytes:
+        """Return the body to send of a live request, which ends with what is asked for."""
+
+    @abstractmethod
+    async def _send_body(self, client: ClientT, body: bytes) -> SummaryReply:
+        """Send such a body as it stands."""
 
     @abstractmethod
     async def _send(self, client: ClientT, prompt: Prompt, request: SummaryRequest) -> SummaryReply:
@@ -213,3 +239,9 @@ def _sdk(name: str) -> ModuleType:
 def count_of(value: object) -> int:
     """Return a number of tokens as a server reports it: 0 for whatever is none."""
     return value if isinstance(value, int) and value > 0 else 0
+
+
+def body_with(transcript: Transcript, fields: Mapping[str, object], dropped: tuple[str, ...]) -> bytes:
+    """Return a request's body with some top-level fields set and others taken out; the rest stays byte for byte."""
+    values = tuple((name, msgspec.json.encode(value).decode()) for name, value in fields.items())
+    return provider_body(transcript, ProviderRequest("", (), values, dropped))

@@ -9,7 +9,8 @@ from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyPolicy
 from turnfold.model.summary import NO_USAGE, StopReason, SummaryReply, SummaryRequest, Usage
 from turnfold.prompts.prompt import Prompt, Render, render_prompt
 from turnfold.prompts.redact import Redact
-from turnfold.summarizers.hosted import TIMEOUT_SECONDS, TRIES, Hosted, count_of
+from turnfold.summarizers.hosted import TIMEOUT_SECONDS, TRIES, Hosted, body_with, count_of
+from turnfold.transcript import Transcript
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -31,17 +32,22 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
     """Asks `model` at `base_url` (OpenAI's own where it is None) for a chat completion.
 
     `api_key` and `base_url` are read from `OPENAI_API_KEY` and `OPENAI_BASE_URL` where they are None, by the package
-    itself. A server without keys wants any text. `window_tokens` is how much the model takes: what is longer is
+    itself. A server without keys wants any text. `window_tokens` is how much the model takes: what is live is
     refused before it is sent. `timeout_seconds` is for one request, `tries` how many a chain may make for a summary.
     `reasoning_tokens` is what the model may spend on thinking, on top of the summary's cap. A model that takes no
     temperature is not sent one where `sends_temperature` is false. `extra_body` are further fields of the request.
     `redact` is applied to every text of the conversation before it is sent, `render` makes the prompt of it: a base
     model wants `turnfold.prompts.completion.render_completion`.
 
+    With `appends` a live request that is for the same model is not quoted but sent, tools included, with `tool_choice`
+    none and what is asked for as its last message, so that the provider's cache serves all before it. Text of the
+    conversation is not quoted as data then.
+
     Needs the extra `openai`; raises `MissingExtraError` without it.
     """
 
     _sdk_name = "openai"
+    _wire_format = "openai.chat"
     _resource_module = "openai.resources.chat.completions"
 
     def __init__(
@@ -59,6 +65,7 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
         redact: Redact | None = None,
         render: Render = render_prompt,
         reasoning_tokens: int = 0,
+        appends: bool = False,
         sends_temperature: bool = True,
         output_limit: OutputLimit | None = None,
         extra_body: Mapping[str, object] | None = None,
@@ -76,6 +83,7 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
             redact=redact,
             render=render,
             reasoning_tokens=reasoning_tokens,
+            appends=appends,
         )
         own = base_url is None and client is None
         self._output_limit: OutputLimit = output_limit or ("max_completion_tokens" if own else "max_tokens")
@@ -92,6 +100,24 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
             timeout=self._timeout_seconds,
             http_client=openai.DefaultAsyncHttpxClient(verify=tls, timeout=self._timeout_seconds),
         )
+
+    def _live_body(self, live: Transcript, request: SummaryRequest) -> bytes:
+        fields: dict[str, object] = {self._output_limit: self._most_output(request), **self._extra_body}
+        if self._sends_temperature:
+            fields["temperature"] = request.temperature
+        if "tools" in (live.request_fields() or ()):
+            fields["tool_choice"] = "none"
+        other = {"max_completion_tokens", "max_tokens"} - {self._output_limit}
+        return body_with(live, fields, ("stream", "stream_options", "n", "response_format", *other))
+
+    async def _send_body(self, client: "AsyncOpenAI", body: bytes) -> SummaryReply:
+        from openai.types.chat import ChatCompletion
+
+        headers = {"content-type": "application/json"}
+        answer: object = await client.with_options(max_retries=0).post(
+            "/chat/completions", cast_to=ChatCompletion, content=body, options={"headers": headers}
+        )
+        return _reply(answer)
 
     async def _send(self, client: "AsyncOpenAI", prompt: Prompt, request: SummaryRequest) -> SummaryReply:
         options: dict[str, object] = {self._output_limit: self._most_output(request), **self._extra_body}
