@@ -217,7 +217,8 @@ def test_exit_statuses(tmp_path, capsys):
     assert main([str(tmp_path)]) == 2
     good = CASES / "071-append-only.json"
     (tmp_path / "good.json").write_bytes(good.read_bytes())
-    (tmp_path / "later.json").write_bytes((CASES / "089-append-while-compacting.json").read_bytes())
+    later = json.loads((CASES / "089-append-while-compacting.json").read_bytes())
+    (tmp_path / "later.json").write_text(json.dumps(later | {"format": "gemini"}))
     assert main([str(tmp_path)]) == 0
     out = capsys.readouterr().out
     assert "not covered  store" in out

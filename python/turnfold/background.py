@@ -8,9 +8,10 @@ from typing import Final, Literal, Self
 import anyio
 import msgspec
 from anyio.abc import TaskGroup
+from msgspec import structs
 
 from turnfold.compactor import DEADLINE_SECONDS, OnFailure, compact
-from turnfold.errors import ArgumentError, StoreConflictError, TurnfoldError
+from turnfold.errors import ArgumentError, StoreConflictError
 from turnfold.model.events import (
     BackgroundDiscarded,
     BackgroundFailed,
@@ -224,11 +225,11 @@ class BackgroundCompactor:
             return transcript
         kept = summary if self._redact is None else await in_thread(stored_summary, job.source, result, self._redact)
         try:
-            version = await self._store.commit(lease, kept)
+            version = await self._commit(lease, structs.replace(kept, token=lease.token))
         except StoreConflictError:
             await self._discard(job, "conflict")
             return transcript
-        except TurnfoldError as error:
+        except Exception as error:  # noqa: BLE001  # whatever a store raises, the turn goes on
             self._tell_failed(job.conversation, error)
             return transcript
         # From here on nothing is awaited: what the store has is handed over.
@@ -244,6 +245,17 @@ class BackgroundCompactor:
                 )
             )
         return swapped
+
+    async def _commit(self, lease: Lease, summary: StoredSummary) -> int:
+        try:
+            return await self._store.commit(lease, summary)
+        except StoreConflictError:
+            # An earlier try may have been written, and only its answer lost.
+            session = await self._store.load(lease.conversation)
+            for one in session.summaries:
+                if one.token == lease.token:
+                    return one.version
+            raise
 
     async def _work(self, job: _Job) -> None:
         with hub.within(conversation=job.conversation):
@@ -343,7 +355,7 @@ class BackgroundCompactor:
             with anyio.CancelScope(shield=True), anyio.move_on_after(CLEANUP_SECONDS):
                 try:
                     await self._store.abandon(lease)
-                except TurnfoldError as error:
+                except Exception as error:  # noqa: BLE001  # the lease ends by itself
                     self._tell_failed(job.conversation, error)
         if job.due and hub.heard():
             hub.emit(BackgroundDiscarded(conversation=job.conversation, reason=reason))

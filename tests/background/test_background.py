@@ -307,7 +307,7 @@ class Failing(MemoryStore):
 
     async def commit(self, *arguments: Any) -> int:
         if self.fails == "commit":
-            raise StoreUnavailableError("The disk is full of planted-text.")
+            raise OSError("The disk is full of planted-text.")
         return await super().commit(*arguments)
 
     async def load(self, conversation: str) -> Any:
@@ -340,9 +340,35 @@ def test_a_store_that_fails_costs_no_turn(run: Any, caplog: pytest.LogCaptureFix
 
     run(main)
     failed = [event for event in told if isinstance(event, events.BackgroundFailed)]
-    assert [(event.error, event.error_text) for event in failed] == [("StoreUnavailableError", None)] * 2
+    assert [(event.error, event.error_text) for event in failed] == [
+        ("StoreUnavailableError", None),
+        ("OSError", None),
+    ]
     assert len(caplog.records) == 2
     assert "planted-text" not in caplog.text
+
+
+def test_a_commit_whose_answer_was_lost_is_known_again(run: Any) -> None:
+    class Losing(MemoryStore):
+        loses = True
+
+        async def commit(self, *arguments: Any) -> int:
+            version = await super().commit(*arguments)
+            if self.loses:
+                self.loses = False
+                raise OSError("no answer")
+            return version
+
+    async def main() -> None:
+        source, store = conversation(), Losing()
+        async with BackgroundCompactor(POLICY, replying(GOOD), store=store) as background:
+            background.start("c", source)
+            await background.wait("c")
+            assert await background.swap("c", source) is source
+            assert len(await background.swap("c", source)) == 4
+        assert (await store.load("c")).version == 1
+
+    run(main)
 
 
 def test_cancelled_at_any_await_of_a_swap_it_is_the_old_or_the_new_one(run: Any) -> None:

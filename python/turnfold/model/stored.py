@@ -14,7 +14,8 @@ class StoredSummary(msgspec.Struct, frozen=True, kw_only=True):
     It covers messages `[start, stop)`: nothing before or behind is changed. `source_digest` is the SHA-256 of these
     messages' bytes. `tiles` say what becomes of each of them, `messages` are the summary messages, as JSON, in order.
     `encoding` is that in which texts are cut. `version` is its number among those of the conversation, from 1; 0 where
-    no store has it yet.
+    no store has it yet. `token` is that of the lease under which it was committed: whoever got no answer to a commit
+    knows its own by that.
     """
 
     start: int
@@ -29,6 +30,7 @@ class StoredSummary(msgspec.Struct, frozen=True, kw_only=True):
     after_tokens: int = 0
     unix_seconds: float = 0.0
     version: int = 0
+    token: str = ""
 
 
 class StoredSession(msgspec.Struct, frozen=True, kw_only=True):
