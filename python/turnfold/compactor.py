@@ -35,9 +35,9 @@ from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.pieces import room_of
 from turnfold.summarizers.protocol import Summarizer
 from turnfold.summarizers.rules import Rules
-from turnfold.summarizers.threads import in_thread
+from turnfold.summarizers.threads import beside, in_thread
 from turnfold.telemetry.hub import within
-from turnfold.transcript import Transcript
+from turnfold.transcript import Transcript, kernel_of
 
 _BY_RULE = (Rules(), Marker())
 
@@ -49,6 +49,11 @@ CALLS_AT_ONCE: Final = 8
 
 OnFailure = Literal["rules", "skip"]
 """What becomes of a summary that no summarizer gives: it is made by rule, or nothing is changed."""
+
+FEW_MESSAGES: Final = 64
+_LARGE: Final = 1 << 40
+_COUNTED_BY: Final[set[tuple[str | None, str | None]]] = set()
+"""Encodings and models whose vocabulary is loaded: a first count takes a hundred milliseconds, never on the loop."""
 
 _R = TypeVar("_R")
 
@@ -109,14 +114,16 @@ async def compact(
     the judgement) is work of the kernel: `timings.overshoot_seconds` says how long that took.
 
     Works on asyncio and on trio. Cancellation goes through and leaves nothing behind but a summarizer that swallows it.
-    The kernel's work runs in a worker thread, with the interpreter free for most of it, so a large transcript does not
-    hold up the event loop.
+    The kernel's work on anything but a small transcript (32 KB) runs in a worker thread, with the interpreter free for
+    most of it, so a large transcript does not hold up the event loop.
 
     Raises only for wrong arguments: see `plan`.
     """
     _check(policy, summarizer, deadline_seconds, on_failure)
     deadline = math.inf if deadline_seconds is None else anyio.current_time() + deadline_seconds
-    prepared = await in_thread(
+    size_bytes = _size(transcript, encoding, model)
+    prepared = await beside(
+        size_bytes,
         _prepare,
         transcript,
         policy,
@@ -126,6 +133,7 @@ async def compact(
         options=options,
         state=state,
     )
+    _COUNTED_BY.add((encoding, model or transcript.model))
     if isinstance(prepared, Skip):
         return prepared
     tell_started(transcript, policy, prepared.plan, prepared.seconds)
@@ -135,7 +143,7 @@ async def compact(
         await _ask(prepared, Fallback(summarizer), filling, deadline, calls=calls, by_rule=on_failure == "rules")
         if on_failure == "skip" and len(filling.replies) < prepared.asked:
             return _without_summary(prepared, filling)
-    outcome = await in_thread(_finish, prepared, filling)
+    outcome = await beside(size_bytes, _finish, prepared, filling)
     over_seconds = max(0.0, anyio.current_time() - deadline)
     if isinstance(outcome, Skip) or not over_seconds:
         return outcome
@@ -217,6 +225,14 @@ def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResu
     Raises `PlanMismatchError` for a plan of another transcript.
     """
     return _finish(_opened(transcript, planned, perf_counter()), _Filling())
+
+
+def _size(transcript: Transcript, encoding: str | None, model: str | None) -> int:
+    """Return the bytes of a small transcript that can be counted at once; `_LARGE` for any other."""
+    kernel_of(transcript)  # raises for what is none
+    if len(transcript) > FEW_MESSAGES:
+        return _LARGE
+    return len(transcript.to_json()) if (encoding, model or transcript.model) in _COUNTED_BY else _LARGE
 
 
 def _check(

@@ -16,7 +16,7 @@ from turnfold.model.policy import Policy
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.planning.apply import CompactionResult
 from turnfold.summarizers.protocol import Summarizer
-from turnfold.summarizers.threads import in_thread
+from turnfold.summarizers.threads import SMALL_BYTES, beside
 from turnfold.transcript import Message, Transcript
 
 BatchInput = Transcript | bytes | Sequence[Message]
@@ -114,7 +114,7 @@ def compact_batch(
             fault: Exception | None = None
             try:
                 result = await compact(
-                    item if isinstance(item, Transcript) else await in_thread(_read, item),
+                    item if isinstance(item, Transcript) else await _off_loop(item),
                     policy,
                     summarizer,
                     deadline_seconds=None if most_seconds == math.inf else most_seconds,
@@ -148,6 +148,10 @@ def compact_batch(
                 yield done
 
     return run()
+
+
+async def _off_loop(item: bytes | Sequence[Message]) -> Transcript:
+    return await beside(len(item) if isinstance(item, bytes) else SMALL_BYTES + 1, _read, item)
 
 
 def _read(item: bytes | Sequence[Message]) -> Transcript:
