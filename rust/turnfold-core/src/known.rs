@@ -6,6 +6,7 @@
 //! What it holds changes what a call costs, never what it says.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
@@ -33,7 +34,9 @@ pub(crate) struct Known {
     pub(crate) blocks: Box<[Block]>,
     pub(crate) texts: Box<[TextSpan]>,
     leaning: OnceLock<Option<Leaning>>,
-    counts: Slots<MessageCounts>,
+    counts: [OnceLock<MessageCounts>; Encoding::ALL.len()],
+    /// By all slots, for those that the encodings of callers have: few messages are counted in one.
+    others: OnceLock<Box<Slots<MessageCounts>>>,
     /// Whether it was asked for since its turn to go came last.
     used: AtomicBool,
 }
@@ -46,12 +49,17 @@ impl Known {
 
     /// The counts of a slot, if they were made.
     pub(crate) fn slot(&self, slot: usize) -> Option<&MessageCounts> {
-        self.counts.get(slot)?.get()
+        match self.counts.get(slot) {
+            Some(counts) => counts.get(),
+            None => self.others.get()?.get(slot)?.get(),
+        }
     }
 
     /// Keeps the counts in an encoding. They follow from the bytes, so it makes no difference who comes first.
     pub(crate) fn learn(&self, encoding: Encoding, counts: MessageCounts) {
-        if let Some(slot) = self.counts.get(slot_of(encoding)) {
+        let slot = slot_of(encoding);
+        let published = self.counts.get(slot);
+        if let Some(slot) = published.or_else(|| self.others.get_or_init(Box::default).get(slot)) {
             let _ = slot.set(counts);
         }
     }
@@ -78,10 +86,40 @@ struct Table {
 
 #[derive(Default)]
 struct Shard {
-    by_start: Keyed<Vec<Arc<Known>>>,
+    by_start: Keyed<Alike>,
     /// In the order in which their turn to go comes.
     turns: VecDeque<(u64, Arc<Known>)>,
     bytes: usize,
+}
+
+/// Messages that start alike. The newest stands in the table itself, as there is seldom another.
+struct Alike {
+    newest: Arc<Known>,
+    /// The oldest first.
+    older: Vec<Arc<Known>>,
+}
+
+impl Alike {
+    fn all(&self) -> impl Iterator<Item = &Arc<Known>> {
+        std::iter::once(&self.newest).chain(&self.older)
+    }
+
+    /// Adds a message; gives the one that has to go for it.
+    fn push(&mut self, known: Arc<Known>) -> Option<Arc<Known>> {
+        self.older.push(std::mem::replace(&mut self.newest, known));
+        (self.older.len() >= ALIKE).then(|| self.older.remove(0))
+    }
+
+    /// Lets go of a message; whether that was the last.
+    fn remove(&mut self, known: &Arc<Known>) -> bool {
+        if Arc::ptr_eq(&self.newest, known) {
+            let Some(before) = self.older.pop() else { return true };
+            self.newest = before;
+        } else {
+            self.older.retain(|other| !Arc::ptr_eq(other, known));
+        }
+        false
+    }
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(LIMIT_BYTES));
@@ -121,7 +159,8 @@ fn known(format: &'static dyn WireFormat, segment: &Segment, index: usize) -> Op
         blocks: moved.into(),
         texts: texts.into(),
         leaning: OnceLock::new(),
-        counts: Slots::default(),
+        counts: Default::default(),
+        others: OnceLock::new(),
         used: AtomicBool::new(false),
     })
 }
@@ -158,7 +197,7 @@ impl Table {
     /// The message at a hash that fits.
     fn look(&self, hash: u64, fits: impl Fn(&Known) -> bool) -> Option<Arc<Known>> {
         let shard = self.shard(hash)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = shard.by_start.get(&hash)?.iter().find(|known| fits(known))?;
+        let found = shard.by_start.get(&hash)?.all().find(|known| fits(known))?;
         if !found.used.load(Ordering::Relaxed) {
             found.used.store(true, Ordering::Relaxed);
         }
@@ -176,18 +215,21 @@ impl Table {
         }
         let hash = keyed::hash(known.bytes.get(..START_BYTES).unwrap_or(&known.bytes), 0);
         let mut shard = self.shard(hash)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let alike = shard.by_start.entry(hash).or_default();
         let same = |other: &&Arc<Known>| other.format.name() == known.format.name() && other.bytes == known.bytes;
-        if let Some(other) = alike.iter().find(same) {
+        if let Some(other) = shard.by_start.get(&hash).and_then(|alike| alike.all().find(same)) {
             return Some(Arc::clone(other));
         }
         let known = Arc::new(known);
-        let displaced = if alike.len() < ALIKE {
-            None
-        } else {
-            Some(alike.remove(0))
+        let displaced = match shard.by_start.entry(hash) {
+            Entry::Occupied(mut alike) => alike.get_mut().push(Arc::clone(&known)),
+            Entry::Vacant(place) => {
+                place.insert(Alike {
+                    newest: Arc::clone(&known),
+                    older: Vec::new(),
+                });
+                None
+            }
         };
-        alike.push(Arc::clone(&known));
         if let Some(displaced) = displaced {
             shard.bytes -= displaced.size();
             shard.turns.retain(|(_, other)| !Arc::ptr_eq(other, &displaced));
@@ -232,11 +274,8 @@ impl Shard {
                 continue;
             }
             self.bytes -= known.size();
-            if let Some(alike) = self.by_start.get_mut(&hash) {
-                alike.retain(|other| !Arc::ptr_eq(other, &known));
-                if alike.is_empty() {
-                    self.by_start.remove(&hash);
-                }
+            if self.by_start.get_mut(&hash).is_some_and(|alike| alike.remove(&known)) {
+                self.by_start.remove(&hash);
             }
         }
     }

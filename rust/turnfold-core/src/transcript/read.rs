@@ -35,9 +35,7 @@ impl Transcript {
                 return Ok(Self { landmarks, ..extended });
             }
             if let Some(recalled) = Self::recalled(&SourceBytes(Arc::clone(&source)), known) {
-                let recalled = Self { landmarks, ..recalled };
-                recent::add(&recalled);
-                return Ok(recalled);
+                return Ok(Self { landmarks, ..recalled });
             }
         }
         let read = Self::read_whole(source, format)?;
