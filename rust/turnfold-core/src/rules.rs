@@ -138,6 +138,15 @@ pub struct OutputDemand {
     pub demand: Demand,
 }
 
+/// Items without ids of the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ServerIdDemand {
+    /// What ids of the server start with.
+    pub prefixes: &'static [&'static str],
+    /// The demand.
+    pub demand: Demand,
+}
+
 /// A role whose messages say their name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedRoleDemand {
@@ -258,6 +267,10 @@ pub struct Rules {
     pub call_after_user: Option<Demand>,
     /// Calls and results of one batch are not mixed.
     pub calls_together: Option<Demand>,
+    /// Results stand in the message directly after the one with their calls, not behind a further one of the model.
+    pub result_next: Option<Demand>,
+    /// The results of the calls of one message stand in one message.
+    pub results_in_one_message: Option<Demand>,
     /// Roles are some of a list.
     pub roles: Option<RoleDemand>,
     /// In the current turn the first call of each of the model's messages carries its signature.
@@ -282,6 +295,9 @@ pub struct Rules {
     pub seals_whole: Option<Demand>,
     /// Where the server keeps nothing, nothing names what only it could hold.
     pub ids_resolve: Option<Demand>,
+    /// Where the server keeps nothing, items that stand whole in the request have no id of the server, except beside
+    /// sealed reasoning.
+    pub whole_ids: Option<ServerIdDemand>,
     /// Results name the call's id, not that of its item.
     pub call_id_pairs: Option<Demand>,
     /// What belongs to a call stands after it.
@@ -352,6 +368,8 @@ impl Rules {
             result_per_call_count: None,
             call_after_user: None,
             calls_together: None,
+            result_next: None,
+            results_in_one_message: None,
             roles: None,
             first_call_signed: None,
             name_needed: None,
@@ -364,6 +382,7 @@ impl Rules {
             no_reasoning: None,
             seals_whole: None,
             ids_resolve: None,
+            whole_ids: None,
             call_id_pairs: None,
             part_needs_call: None,
             only_last: None,

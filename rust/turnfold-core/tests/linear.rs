@@ -1,20 +1,20 @@
 //! Scanning, cutting and grouping grow with the messages and no faster: four times the messages, compared.
 //!
-//! What is compared is the ratio of the shortest of several runs, in time that the thread itself ran where the system
-//! tells. Linear work gives four, quadratic work sixteen; the bound lies between, far from both.
+//! What is compared is how often the bytes of the transcript are asked for: each id, name and text that is looked at is
+//! one, the same count on every machine. Work that looks at none of them shows in the largest transcript, on which anything
+//! quadratic in its half a million calls would not end.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where its table or helper is wrong")]
 
 use std::sync::Arc;
-use std::sync::LazyLock;
-use std::time::Instant;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use turnfold_core::Transcript;
 use turnfold_core::findings::scan;
 use turnfold_core::formats::ALL;
 use turnfold_core::groups::groups;
 use turnfold_core::pairs::{ScanOptions, pair};
 use turnfold_core::splits::splits;
+use turnfold_core::{Source, Transcript};
 
 /// Parallel calls of one step of the model.
 const CALLS: usize = 10;
@@ -95,45 +95,84 @@ fn read(format: &str, body: &Arc<Vec<u8>>) -> Transcript {
 
 /// All that is asked of a transcript: read, scanned, cut, grouped. Returns the pairs and the legal cuts.
 fn work(format: &str, body: &Arc<Vec<u8>>) -> (usize, usize) {
-    let transcript = read(format, body);
+    all_of(format, &read(format, body))
+}
+
+fn all_of(format: &str, transcript: &Transcript) -> (usize, usize) {
     let options = ScanOptions::default();
-    let found = scan(&transcript, &options);
+    let found = scan(transcript, &options);
     assert!(found.ok(), "{format}: {:?}", found.findings.first());
-    let table = pair(&transcript, &options);
-    assert!(!groups(&transcript, &table).is_empty());
-    (table.pairs.len(), splits(&transcript, &options).iter().len())
+    let table = pair(transcript, &options);
+    assert!(!groups(transcript, &table).is_empty());
+    (table.pairs.len(), splits(transcript, &options).iter().len())
 }
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// Nanoseconds that this thread ran: not those that it waited for a processor. Elsewhere than on Linux the time of day.
-fn ran() -> u128 {
-    let own = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let first = own.and_then(|text| text.split_whitespace().next()?.parse().ok());
-    first.unwrap_or_else(|| START.elapsed().as_nanos())
+/// Bytes that count how often they are asked for.
+struct Counted {
+    bytes: Arc<Vec<u8>>,
+    asked: AtomicUsize,
 }
 
-/// The shortest runs on both bodies, which take turns.
-fn shortest(format: &str, small: &Arc<Vec<u8>>, large: &Arc<Vec<u8>>) -> [u128; 2] {
-    let run = |body| {
-        let start = ran();
-        work(format, body);
-        ran() - start
-    };
-    let runs = (0..9).map(|_| [run(small), run(large)]);
-    runs.reduce(|[a, b], [c, d]| [a.min(c), b.min(d)]).unwrap()
+impl AsRef<[u8]> for Counted {
+    fn as_ref(&self) -> &[u8] {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        &self.bytes
+    }
 }
+
+/// How often `work` asks for the bytes of `body`.
+fn asked(format: &str, body: &Arc<Vec<u8>>, work: impl Fn(&Transcript)) -> usize {
+    let counted = Arc::new(Counted {
+        bytes: Arc::clone(body),
+        asked: AtomicUsize::new(0),
+    });
+    let source: Source = Arc::<Counted>::clone(&counted);
+    work(&Transcript::from_json(source, Some(format)).unwrap());
+    counted.asked.load(Ordering::Relaxed)
+}
+
+/// Whether four times the body takes so much more than four times as much that some of the work is quadratic: that alone
+/// gives sixteen.
+fn grows_faster(small: usize, large: usize) -> bool {
+    large > 5 * small
+}
+
+const STEPS: [usize; 2] = [300, 1_200];
 
 #[test]
 fn four_times_the_messages_is_four_times_the_work() {
     for format in ALL.iter().map(|format| format.name()) {
-        let (small, large) = (body(format, 300), body(format, 1_200));
-        let [short, long] = shortest(format, &small, &large);
+        let [small, large] = STEPS.map(|steps| body(format, steps));
+        let [few, many] = [&small, &large].map(|body| {
+            asked(format, body, |t| {
+                all_of(format, t);
+            })
+        });
         assert!(
-            long < 10 * short,
-            "{format}: four times the messages took {long} ns, not {short}"
+            few > STEPS[0] * CALLS,
+            "{format}: every call has an id that is looked at"
+        );
+        assert!(
+            !grows_faster(few, many),
+            "{format}: bytes asked for {few} and {many} times"
         );
     }
+}
+
+/// The count tells work that grows with the square: each message compared with all behind it.
+#[test]
+fn quadratic_work_is_told() {
+    let [small, large] = STEPS.map(|steps| body("anthropic.messages", steps));
+    let by_bytes = |t: &Transcript| {
+        let seen = t.messages().map(|message| {
+            t.messages_from(message.index)
+                .filter(|other| other.bytes() == message.bytes())
+                .count()
+        });
+        assert_eq!(seen.sum::<usize>(), t.len());
+    };
+    let [few, many] = [&small, &large].map(|body| asked("anthropic.messages", body, by_bytes));
+    assert!(grows_faster(few, many), "{few} and {many}");
 }
 
 #[test]

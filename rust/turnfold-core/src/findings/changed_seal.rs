@@ -9,15 +9,17 @@
 //!
 //! Providers verify the text against the signature, not the JSON around it. So values are compared: white space,
 //! escapes, the order of keys, how a number is written, fields that are `null`, and those that the format lets the
-//! client set are free. The server's id of an item may be left out, but not be another one.
+//! client set are free. The server's id of an item may be left out, but not be another one. Where reasoning must have a
+//! list, one that lacked it and has it now is the same: the list was asked for, and says what stood there before.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::reasoning_without_summary::list_of;
 use super::{Category, Check, Scene};
 use crate::json::{Document, Kind, Value};
-use crate::rules::SealDemand;
-use crate::transcript::{BlockView, MessageView, Role, Transcript};
+use crate::rules::{Rules, SealDemand};
+use crate::transcript::{BlockKind, BlockView, MessageView, Role, Transcript};
 
 pub(super) const CHECK: Check = Check {
     code: "changed_seal",
@@ -105,6 +107,7 @@ fn changed<'t>(
     earlier: &Earlier<'_>,
     rule: SealDemand,
 ) -> Vec<(BlockView<'t>, &'static str)> {
+    let rules = transcript.format().rules();
     let rewritten: Vec<BlockView<'t>> = transcript
         .messages()
         .flat_map(|message| message.blocks())
@@ -116,10 +119,13 @@ fn changed<'t>(
     }
     let mut values: HashMap<Vec<u8>, HashSet<Option<Cow<'_, str>>>> = HashMap::new();
     for block in &earlier.blocks {
-        values.entry(value_of(block, rule)).or_default().insert(block.item_id());
+        values
+            .entry(value_of(block, rule, rules))
+            .or_default()
+            .insert(block.item_id());
     }
     let same = |block: &BlockView<'t>| {
-        values.get(&value_of(block, rule)).is_some_and(|ids| {
+        values.get(&value_of(block, rule, rules)).is_some_and(|ids| {
             let id = block.item_id();
             id.is_none() || ids.contains(&None) || ids.contains(&id)
         })
@@ -177,13 +183,20 @@ fn latest_run(transcript: &Transcript) -> Vec<MessageView<'_>> {
 }
 
 /// One spelling for all blocks of equal value.
-fn value_of(block: &BlockView<'_>, rule: SealDemand) -> Vec<u8> {
+fn value_of(block: &BlockView<'_>, rule: SealDemand, rules: &Rules) -> Vec<u8> {
     let mut out = Vec::with_capacity(block.bytes().len());
     if let Ok(document) = Document::parse(block.bytes()) {
+        let list = rules.reasoning_field.filter(|_| block.kind() == BlockKind::Reasoning);
+        let list = list.map(|(field, _)| field);
         let is_free = |key: &[u8], value: Value<'_>| {
-            value.is_null() || rule.free_fields.iter().any(|field| field.as_bytes() == key)
+            let mut free = rule.free_fields.iter().chain(&list);
+            value.is_null() || free.any(|field| field.as_bytes() == key)
         };
         write_value(document.root(), &is_free, &mut out);
+        let list = list.map(|field| list_of(document.root(), field));
+        if let Some(Ok(list)) = list.as_deref().map(Document::parse) {
+            write_value(list.root(), &|_, _| false, &mut out);
+        }
     }
     out
 }

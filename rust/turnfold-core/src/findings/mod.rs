@@ -49,9 +49,11 @@ pub mod refused_reasoning;
 pub mod repeated_role;
 pub mod result_count;
 pub mod result_not_first;
+pub mod result_not_next;
 pub mod result_without_id;
 pub mod server_held;
 pub mod several_system;
+pub mod split_results;
 pub mod text_after_call;
 pub mod too_many_cache_breakpoints;
 pub mod tools_not_sent;
@@ -234,9 +236,11 @@ pub static CHECKS: &[Check] = &[
     repeated_role::CHECK,
     result_count::CHECK,
     result_not_first::CHECK,
+    result_not_next::CHECK,
     result_without_id::CHECK,
     server_held::CHECK,
     several_system::CHECK,
+    split_results::CHECK,
     text_after_call::CHECK,
     too_many_cache_breakpoints::CHECK,
     tools_not_sent::CHECK,

@@ -3,7 +3,7 @@
 use memchr::memmem;
 
 use super::{Category, Check, Scene};
-use crate::json::{Document, Value};
+use crate::json::{Document, Value, is_blank};
 use crate::transcript::{BlockKind, BlockView};
 
 pub(super) const CHECK: Check = Check {
@@ -30,4 +30,16 @@ fn run(scene: &mut Scene<'_>) {
 pub(crate) fn has_list(block: &BlockView<'_>, field: &str) -> bool {
     memmem::find(block.bytes(), field.as_bytes()).is_some()
         && Document::parse(block.bytes()).is_ok_and(|item| item.root().get(field).is_some_and(Value::is_array))
+}
+
+/// The list of a piece of reasoning: its own, or the one that says as much as what stands in its place, if anything.
+pub(crate) fn list_of(reasoning: Value<'_>, field: &str) -> Vec<u8> {
+    match reasoning.get(field) {
+        Some(list) if list.is_array() => list.raw().to_vec(),
+        Some(text) if text.is_string() && !is_blank(text.raw()) => {
+            [b"[{\"type\":\"summary_text\",\"text\":", text.raw(), b"}]"].concat()
+        }
+        Some(part) if part.is_object() => [b"[", part.raw(), b"]"].concat(),
+        _ => b"[]".to_vec(),
+    }
 }

@@ -484,6 +484,7 @@ pub static RULES: Rules = Rules {
         "AM-14",
         "The toolConfig field must be defined when using toolUse and toolResult content blocks",
     )),
+    results_in_one_message: Some(refused_by_some("AM-3", UNANSWERED)),
     results_first: Some(refused_by_some(
         "AM-4",
         "Messages following `tool_use` blocks must begin with a matching number of `tool_result` blocks",

@@ -8,7 +8,9 @@ use super::{Mark, Rows, Section, Strength, WireFormat, plain_message};
 use crate::findings::Severity;
 use crate::json::Value;
 use crate::meter::envelope::{self, Envelope};
-use crate::rules::{Demand, IdScope, ResultPlace, Rules, SealDemand, refused, refused_by_some, unconfirmed};
+use crate::rules::{
+    Demand, IdScope, ResultPlace, Rules, SealDemand, ServerIdDemand, refused, refused_by_some, unconfirmed,
+};
 use crate::transcript::{BlockView, Head, Message, Role, TextForm, TextSpan, Transcript};
 
 mod items;
@@ -206,6 +208,14 @@ pub static RULES: Rules = Rules {
         "OR-7",
         "Item with id 'rs_..' not found. Items are not persisted when `store` is set to false",
     )),
+    whole_ids: Some(ServerIdDemand {
+        // Of messages, and of calls by kind; what the reports quote.
+        prefixes: &["msg_", "fc_", "ctc_"],
+        demand: refused_by_some(
+            "OR-7",
+            "Item with id 'msg_..' not found. Items are not persisted when `store` is set to false",
+        ),
+    }),
     seals_whole: Some(refused("OR-8", "The encrypted content could not be verified")),
     only_last: Some((
         "compaction_trigger",

@@ -27,7 +27,9 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         let mixed = message.is_some_and(|message| groups::calls_tools(&message))
             && work.block(pair.result).is_some_and(|result| !result.row.server_side);
         let stays = pending.contains(&pair.call) || held.contains(&pair.result.message);
-        if !mixed || stays || !places.can_move(work, pair.result) || !places.has_place(work, pair.call) {
+        // Where its place is the very message, a call has come into that which is not the model's, and goes or must stay.
+        let there = places.is_first(work, pair.call, pair.result);
+        if !mixed || stays || there || !places.can_move(work, pair.result) || !places.has_place(work, pair.call) {
             continue;
         }
         let name = places.put(work, &mut changes, pair.call, ResultSource::Moved(pair.result));

@@ -3,14 +3,19 @@
 //! A result that names no call, but whose own item has an id of an open call, is meant as well. Of several calls the
 //! nearest before the result is meant, else the next one behind it. A result goes to a call that has none, or has only
 //! one that an earlier repair made up.
+//!
+//! Where other calls with the id are open as well, the id does not say which is meant, as the item's does: the call gets an
+//! id of its own then. Awaited calls keep theirs, so a result that names the item of one that shares its id stays as it is.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::Action;
 use super::changes::{Changes, takes_id};
+use super::names::Ids;
 use super::orphan_result::is_made_up;
+use super::renames;
 use super::work::Work;
-use crate::pairs::{self, BlockRef};
+use crate::pairs::{self, BlockRef, PairTable};
 use crate::splice::SpliceError;
 use crate::transcript::{BlockKind, BlockView};
 
@@ -39,13 +44,10 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         .filter(|pair| real(pair.result))
         .map(|pair| pair.call)
         .collect();
-    // Of several awaited calls with one id, an interim result would leave the others awaited alone.
-    let reused: HashSet<&str> = table.duplicate_call_ids.iter().map(String::as_str).collect();
-    let shares = |at: &BlockRef| {
-        let id = work.block(*at).and_then(|call| call.call_id());
-        id.is_some_and(|id| reused.contains(&*id))
-    };
-    answered.extend(table.pending.iter().filter(|at| shares(at)));
+    for (call, _) in uncertain(work, &table, &[]) {
+        answered.remove(&call);
+    }
+    answered.extend(shared(work));
     let mut open: HashMap<Key, Vec<BlockRef>> = HashMap::new();
     let mut waiting: HashMap<Key, Vec<BlockRef>> = HashMap::new();
     let mut found: Vec<(BlockRef, BlockRef)> = Vec::new();
@@ -78,8 +80,25 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
             _ => {}
         }
     }
+    let unclear = uncertain(work, &table, &found);
+    let (unclear, clear): (Vec<_>, Vec<_>) = found.into_iter().partition(|claim| unclear.contains(claim));
+    let kept = renames::kept(work);
+    let mut ids = Ids::new(&work.transcript);
+    let form = work.transcript.format().call_id_form();
+    let mut new: BTreeMap<BlockRef, String> = BTreeMap::new();
+    for &(call, _) in unclear.iter().filter(|(call, _)| !kept.contains(call)) {
+        let old = work.block(call).and_then(|block| block.call_id().map(String::from));
+        new.extend(old.map(|old| (call, ids.free(&old, 2, &form))));
+    }
+    let claims: HashMap<BlockRef, BlockRef> = unclear.into_iter().collect();
+    let claimed = |call| claims.get(&call).copied().into_iter().collect();
+    renames::rename_with(work, CODE, &new, claimed, |old, what, id| {
+        format!(
+            "Several open calls have the id {old:?}, and the result names the item of one: this {what} has {id:?} now."
+        )
+    })?;
     let mut changes = Changes::default();
-    for (call, at) in found {
+    for (call, at) in clear {
         let id = work.block(call).and_then(|call| call.call_id().map(String::from));
         let (Some(id), Some(result)) = (id, work.block(at)) else {
             continue;
@@ -98,6 +117,74 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         changes.of(at.message).ids.push((at.block, id));
     }
     work.apply(changes)
+}
+
+/// The calls with their results, found by their ids or as `claims` say, where other calls with the same id are open when
+/// the result comes; or, of the claims, where the result comes before the call. O(blocks).
+fn uncertain(work: &Work<'_>, table: &PairTable, claims: &[(BlockRef, BlockRef)]) -> HashSet<(BlockRef, BlockRef)> {
+    let reused: HashSet<&str> = table.duplicate_call_ids.iter().map(String::as_str).collect();
+    let mut found = HashSet::new();
+    if reused.is_empty() {
+        return found;
+    }
+    let claimed: HashSet<BlockRef> = claims.iter().map(|(call, _)| *call).collect();
+    let own = table.pairs.iter().map(|pair| (pair.call, pair.result));
+    let own = own.filter(|(call, _)| !claimed.contains(call));
+    let calls: HashMap<BlockRef, BlockRef> = own.chain(claims.iter().copied()).map(|(call, at)| (at, call)).collect();
+    let mut open: HashMap<(u8, String), isize> = HashMap::new();
+    for block in work.transcript.messages().flat_map(|message| message.blocks()) {
+        let at = BlockRef::of(&block);
+        let (call, change) = match block.kind() {
+            BlockKind::ToolCall if !block.row.whole => (Some(block), 1),
+            BlockKind::ToolResult => (calls.get(&at).and_then(|&call| work.block(call)), -1),
+            _ => continue,
+        };
+        let Some((call, id)) = call.and_then(|call| Some((call, call.call_id()?))) else {
+            continue;
+        };
+        if !reused.contains(&*id) {
+            continue;
+        }
+        let count = open.entry((call.row.family, id.into_owned())).or_default();
+        let early = at < BlockRef::of(&call);
+        if change < 0 && (*count > 1 || early) && (claims.is_empty() || claimed.contains(&BlockRef::of(&call))) {
+            found.insert((BlockRef::of(&call), at));
+        }
+        *count += change;
+    }
+    found
+}
+
+/// The awaited calls whose id another call has.
+fn shared(work: &mut Work<'_>) -> Vec<BlockRef> {
+    let table = work.pairs();
+    let kept = renames::kept(work);
+    let reused: HashSet<&str> = table.duplicate_call_ids.iter().map(String::as_str).collect();
+    let shares = |at: &BlockRef| {
+        let id = work.block(*at).and_then(|call| call.call_id());
+        id.is_some_and(|id| reused.contains(&*id))
+    };
+    kept.into_iter().filter(shares).collect()
+}
+
+/// The results without a call of their own that name the item of an awaited call which shares its id. O(blocks).
+pub(super) fn of_shared(work: &mut Work<'_>) -> HashSet<BlockRef> {
+    if work.rules().call_id_pairs.is_none() {
+        return HashSet::new();
+    }
+    let table = work.pairs();
+    let calls = shared(work);
+    let items: HashSet<Key> = calls
+        .iter()
+        .filter_map(|&call| names(&work.block(call)?).into_iter().next())
+        .collect();
+    let orphans = table.orphan_results.iter().copied().filter(|_| !items.is_empty());
+    orphans
+        .filter(|&at| {
+            work.block(at)
+                .is_some_and(|result| wanted(&result, true, true).iter().any(|key| items.contains(key)))
+        })
+        .collect()
 }
 
 /// What a result may name a call by although it should not.

@@ -1,18 +1,21 @@
 //! Moves results to where the provider looks for them: behind their call, or into the message after it.
 //!
 //! A result that stands before its call is moved, too, if that call has no other: better the real result than a made-up
-//! one. What was said in between stays behind. A call in a message that is not the model's has no place for its result;
-//! both go.
+//! one. What was said in between stays behind. A call in a message that is not the model's has no place for its result: a
+//! message of calls and words becomes the model's, as the user calls nothing; where results or media stand beside, or
+//! nothing before, both go.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ops::Range;
 
 use super::Action;
 use super::changes::Changes;
 use super::place::{Places, ResultSource};
 use super::work::Work;
+use crate::json::Document;
 use crate::pairs::BlockRef;
 use crate::splice::SpliceError;
-use crate::transcript::Place;
+use crate::transcript::{BlockKind, BlockView, Place, Role};
 
 /// Moves results that stand before their call.
 pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
@@ -72,6 +75,28 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
     let counted = work.counted();
     let mut changes = Changes::default();
+    let mut calls = Vec::new();
+    for index in misplaced.iter().map(|pair| pair.call.message).collect::<BTreeSet<_>>() {
+        if let Some(edit) = as_models(work, index).filter(|_| !held.contains(&index)) {
+            changes.of(index).edits.push(edit);
+            calls.extend(
+                work.transcript
+                    .message(index)
+                    .into_iter()
+                    .flat_map(|message| message.blocks())
+                    .filter(is_call)
+                    .map(|call| BlockRef::of(&call)),
+            );
+        }
+    }
+    for at in calls {
+        let text = "The message with this call was the user's, who calls nothing, and is the model's now.".to_owned();
+        work.note_block(CODE, Action::Fill, at, Some(work.name(at.message)), text);
+    }
+    if !changes.is_empty() {
+        // Where results belong is another question now.
+        return work.apply(changes);
+    }
     for pair in misplaced {
         if pending.contains(&pair.call) || held.contains(&pair.result.message) {
             continue;
@@ -100,6 +125,28 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         }
     }
     work.apply(changes)
+}
+
+fn is_call(block: &BlockView<'_>) -> bool {
+    block.kind() == BlockKind::ToolCall && !block.row.server_side
+}
+
+/// What makes the message the model's, if it is one of the user's that holds calls, and beside them only what a model
+/// writes.
+fn as_models(work: &Work<'_>, message: usize) -> Option<(Range<usize>, Vec<u8>)> {
+    let message = work.transcript.message(message)?;
+    let written =
+        |block: BlockView<'_>| is_call(&block) || matches!(block.kind(), BlockKind::Text | BlockKind::Reasoning);
+    // The first message stays the user's: what came before is lost, and so the calls are.
+    let opens = message.index <= work.transcript.leading();
+    if message.role() != Role::User || opens || !message.blocks().all(written) {
+        return None;
+    }
+    let plain = work.transcript.format().text_message(Role::Assistant, "");
+    let document = Document::parse(&plain).ok()?;
+    let role = document.root().get("role")?.raw().to_vec();
+    let (start, span) = (message.row.span.start, message.row.role_text?);
+    Some(((span.start - start) as usize..(span.end - start) as usize, role))
 }
 
 /// What a call and its result have in common: the family, whether the form has no ids, and the id, or the tool's name.

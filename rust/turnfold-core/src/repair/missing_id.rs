@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::Action;
 use super::changes::{Changes, takes_id};
+use super::item_id_as_call_id;
 use super::names::Ids;
 use super::work::Work;
 use crate::pairs::{self, BlockRef};
@@ -41,6 +42,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     }
     let table = work.pairs();
     let pending = work.pending();
+    let of_shared = item_id_as_call_id::of_shared(work);
     let answered: HashSet<BlockRef> = table.pairs.iter().map(|pair| pair.call).collect();
     let format = work.transcript.format();
     let mut ids = Ids::new(&work.transcript);
@@ -74,7 +76,9 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
                 BlockKind::ToolCall if !answered.contains(&at) => {
                     of_kind.open.extend(block.call_id().map(|id| (at, id.into_owned())));
                 }
-                BlockKind::ToolResult if carries && pairs::lacks_id(&block) && takes_id(format, &block) => {
+                BlockKind::ToolResult
+                    if carries && pairs::lacks_id(&block) && takes_id(format, &block) && !of_shared.contains(&at) =>
+                {
                     of_kind.loose.push(at);
                 }
                 _ => {}

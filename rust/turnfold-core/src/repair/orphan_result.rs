@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use memchr::memmem;
 
 use super::changes::Changes;
+use super::item_id_as_call_id;
 use super::work::Work;
 use super::{Action, NO_RESULT};
 use crate::pairs::{self, BlockRef};
@@ -20,6 +21,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         return Ok(());
     }
     let pending = work.pending();
+    let of_shared = item_id_as_call_id::of_shared(work);
     let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
     let rules = work.rules();
     let minds_duplicate = work.minds("duplicate_result", Some(rules.one_result_per_call));
@@ -37,7 +39,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         let Some(block) = work.block(at) else { continue };
         let nameless = pairs::lacks_id(&block);
         // A result that is its message takes along whatever else that holds.
-        if block.row.place == Place::Message && held.contains(&at.message) {
+        if of_shared.contains(&at) || (block.row.place == Place::Message && held.contains(&at.message)) {
             continue;
         }
         let real = !is_made_up(&block);

@@ -3,8 +3,8 @@
 use super::Action;
 use super::changes::{Changes, set_field};
 use super::work::Work;
-use crate::findings::reasoning_without_summary::has_list;
-use crate::json::{Document, is_blank};
+use crate::findings::reasoning_without_summary::{has_list, list_of};
+use crate::json::Document;
 use crate::pairs::BlockRef;
 use crate::splice::SpliceError;
 use crate::transcript::BlockKind;
@@ -27,13 +27,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
             let Ok(document) = Document::parse(block.bytes()) else {
                 continue;
             };
-            let list = match document.root().get(field) {
-                Some(text) if text.is_string() && !is_blank(text.raw()) => {
-                    [b"[{\"type\":\"summary_text\",\"text\":", text.raw(), b"}]"].concat()
-                }
-                Some(part) if part.is_object() => [b"[", part.raw(), b"]"].concat(),
-                _ => b"[]".to_vec(),
-            };
+            let list = list_of(document.root(), field);
             if let Some(edit) = set_field(document.root(), &[field], &list) {
                 changes.edit(&message, &block, edit);
                 lacking.push(BlockRef::of(&block));

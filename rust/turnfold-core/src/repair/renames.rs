@@ -35,13 +35,25 @@ pub(super) fn rename(
     for pair in &table.pairs {
         results.entry(pair.call).or_default().push(pair.result);
     }
+    rename_with(work, code, new, |call| results.remove(&call).unwrap_or_default(), text)
+}
+
+/// The same, with results that `results` gives for each call. O(blocks).
+pub(super) fn rename_with(
+    work: &mut Work<'_>,
+    code: &'static str,
+    new: &BTreeMap<BlockRef, String>,
+    mut results: impl FnMut(BlockRef) -> Vec<BlockRef>,
+    text: impl Fn(&str, &str, &str) -> String,
+) -> Result<(), SpliceError> {
+    let table = work.pairs();
     let mut changes = Changes::default();
     for (&call, id) in new {
         let Some(old) = table.call_id(&work.transcript, call) else {
             continue;
         };
-        let answers = results.get(&call).into_iter().flatten();
-        for (at, what) in std::iter::once((call, "call")).chain(answers.map(|&result| (result, "result"))) {
+        let answers = results(call).into_iter();
+        for (at, what) in std::iter::once((call, "call")).chain(answers.map(|result| (result, "result"))) {
             work.note_block(
                 code,
                 Action::Rename,

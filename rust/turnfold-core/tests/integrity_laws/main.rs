@@ -21,6 +21,14 @@ mod repair;
 
 use generate::Sample;
 
+/// 400 cases a law, or as many as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => ProptestConfig::default(),
+        None => ProptestConfig::with_cases(400),
+    }
+}
+
 fn is_whole(transcript: &Transcript, options: &ScanOptions) -> bool {
     let findings = scan(transcript, options).findings;
     findings.iter().all(|finding| finding.category != Category::Integrity)
@@ -79,7 +87,7 @@ fn clean() -> impl Strategy<Value = Sample> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(config())]
 
     /// A clean transcript, cut at a split point, gives two clean halves, and at any other index at least one dirty half.
     #[test]

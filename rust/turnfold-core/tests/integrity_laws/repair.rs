@@ -10,10 +10,10 @@ use turnfold_core::transcript::ContentForm;
 use turnfold_core::{BlockKind, Role, Transcript};
 
 use crate::generate::{self, Sample};
-use crate::{clean, openai_responses};
+use crate::{any_sample, clean, openai_responses};
 
 /// What repair mends besides everything of category integrity.
-const MENDED: [&str; 13] = [
+const MENDED: [&str; 14] = [
     "arguments_not_text",
     "blank_text",
     "call_id_form",
@@ -26,6 +26,7 @@ const MENDED: [&str; 13] = [
     "only_reasoning",
     "reasoning_without_summary",
     "result_not_first",
+    "result_not_next",
     "text_after_call",
 ];
 
@@ -37,15 +38,6 @@ const LEFT_ALONE: [&str; 5] = [
     "orphan_part",
     "unresolvable_id",
 ];
-
-/// Transcripts of Gemini only where clean: of broken ones, some that hold calls in a content of the user's take a
-/// second repair, or more.
-fn any_sample() -> impl Strategy<Value = Sample> {
-    crate::any_sample().prop_filter("broken Gemini", |sample| {
-        let transcript = sample.transcript();
-        sample.format != "gemini.contents" || scan(&transcript, &sample.options).findings.is_empty()
-    })
-}
 
 fn options(sample: &Sample, drop: bool) -> RepairOptions {
     RepairOptions {
@@ -64,9 +56,16 @@ fn left(transcript: &Transcript, options: &RepairOptions) -> Vec<Finding> {
         .filter_map(|&at| found.pairs.call_id(transcript, at))
         .collect();
     let messages: HashSet<usize> = found.pairs.pending.iter().map(|at| at.message).collect();
+    // Results of awaited calls stay where they are, and count there.
+    let pairs = found.pairs.pairs.iter().chain(&found.pairs.repeated_results);
+    let counts: HashSet<usize> = pairs
+        .filter(|pair| found.pairs.pending.contains(&pair.call))
+        .map(|pair| pair.result.message)
+        .collect();
     let awaited = |finding: &Finding| {
         finding.call_id.as_ref().is_some_and(|id| ids.contains(id))
             || finding.message.is_some_and(|message| messages.contains(&message))
+            || (finding.code == "result_count" && finding.message.is_some_and(|message| counts.contains(&message)))
     };
     // The ids of calls that the provider runs are its own to give.
     let provider_runs = |finding: &Finding| {
@@ -75,8 +74,27 @@ fn left(transcript: &Transcript, options: &RepairOptions) -> Vec<Finding> {
         };
         block_at(transcript, BlockRef { message, block }).is_some_and(|block| block.row.server_side)
     };
+    // Which of several awaited calls with one id a result answers that names the item of one.
+    let shares = |at: &BlockRef| {
+        let id = found.pairs.call_id(transcript, *at);
+        id.is_some_and(|id| found.pairs.duplicate_call_ids.contains(&id))
+    };
+    let shared = found.pairs.pending.iter().filter(|at| shares(at));
+    let items: HashSet<String> = shared
+        .filter_map(|&at| Some(block_at(transcript, at)?.item_id()?.into_owned()))
+        .collect();
+    let names_shared = |finding: &Finding| {
+        let at = finding.message.zip(finding.block);
+        let block = at.and_then(|(message, block)| block_at(transcript, BlockRef { message, block }));
+        let result = block.filter(|block| block.kind() == BlockKind::ToolResult);
+        result.is_some_and(|block| {
+            let id = block.call_id().or(block.item_id());
+            id.is_some_and(|id| items.contains(&*id))
+        })
+    };
     let excused = |finding: &Finding| {
-        (finding.code == "call_without_id" && provider_runs(finding))
+        names_shared(finding)
+            || (finding.code == "call_without_id" && provider_runs(finding))
             || only_the_caller_can(transcript, &found.pairs, finding)
             || is_counted(transcript, &options.scan, finding)
     };
@@ -117,6 +135,14 @@ fn only_the_caller_can(transcript: &Transcript, pairs: &PairTable, finding: &Fin
                 .message
                 .and_then(|message| transcript.message(message.checked_sub(1)?));
             !before.is_some_and(|before| before.role() == Role::Assistant && before.row.content != ContentForm::Other)
+        }
+        // The same of what stands between calls and their results.
+        "result_not_next" => {
+            let before = (0..finding.message.unwrap_or(0))
+                .rev()
+                .filter_map(|index| transcript.message(index));
+            let mut run = before.take_while(|before| before.role() == Role::Assistant);
+            run.any(|message| message.row.content == ContentForm::Other)
         }
         // Whether calls of two answers were parallel ones.
         "interleaved_calls" => at
@@ -224,7 +250,7 @@ fn check_places(input: &Transcript, repaired: &Repaired, options: &ScanOptions) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(crate::config())]
 
     #[test]
     fn a_clean_transcript_stays(sample in clean(), drop in any::<bool>()) {

@@ -37,6 +37,7 @@ pub static RULES: Rules = Rules {
         "AM-14",
         "tools must be sent where messages hold tool_use or tool_result blocks",
     )),
+    results_in_one_message: Some(refused_by_some("AM-3", UNANSWERED)),
     results_first: Some(refused("AM-4", UNANSWERED)),
     no_text_after_call: Some(refused("AM-5", UNANSWERED)),
     first_is_user: Some(refused("AM-6", "first message must use the \"user\" role")),

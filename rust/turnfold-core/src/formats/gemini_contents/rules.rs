@@ -19,19 +19,17 @@ pub static RULES: Rules = Rules {
     one_result_per_call: refused("GM-1", COUNTS),
     distinct_call_ids: refused_by_some("GM-7", "two open calls of one id cannot be told apart"),
     result_per_call_count: Some(refused("GM-1", COUNTS)),
+    result_next: Some(refused("GM-3", RESPONSE_TURN)),
     call_after_user: Some(refused(
         "GM-2",
         "Please ensure that function call turn comes immediately after a user turn or after a function response turn",
     )),
-    first_is_user: Some(refused("GM-4", "the conversation must start with a user turn")),
+    first_is_user: Some(refused("GM-4", TURNS)),
     roles: Some(RoleDemand {
         known: &["user", "model", "function"],
         demand: refused("GM-4", "Please use a valid role: user, model"),
     }),
-    roles_alternate: Some(refused(
-        "GM-4b",
-        "Please ensure that multiturn requests alternate between user and model",
-    )),
+    roles_alternate: Some(refused("GM-4b", TURNS)),
     first_call_signed: Some(refused(
         "GM-5",
         "Function call is missing a thought_signature in functionCall parts. For calls that came from elsewhere the \
@@ -70,5 +68,7 @@ pub static RULES: Rules = Rules {
 
 const COUNTS: &str = "Please ensure that the number of function response parts is equal to the number of function call \
      parts of the function call turn";
+/// Of conversations that the model opens as well: NousResearch/hermes-agent#55427.
+const TURNS: &str = "Please ensure that multiturn requests alternate between user and model";
 const RESPONSE_TURN: &str = "Please ensure that function response turn comes immediately after a function call turn";
 const SYSTEM_ROLE: &str = "Please use a valid role: user, model. Instructions stand in `systemInstruction`";
