@@ -72,7 +72,10 @@ fn the_table_stays_within_its_bound_and_lets_go_of_what_is_not_asked_for() {
         let shard = shard.lock().unwrap();
         let kept: usize = shard.turns.iter().map(|(_, known)| known.size()).sum();
         assert_eq!(kept, shard.bytes);
-        assert_eq!(shard.by_start.values().map(|alike| alike.all().count()).sum::<usize>(), shard.turns.len());
+        assert_eq!(
+            shard.by_start.values().map(|alike| alike.all().count()).sum::<usize>(),
+            shard.turns.len()
+        );
     }
     assert!(table.find(&OpenAiChat, message("0 0 some text").as_bytes()).is_none());
 }
