@@ -18,7 +18,7 @@ from pathlib import Path, PurePath
 import ctxdrift
 
 from turnfold import Skip, compact_sync, presets, read_log
-from turnfold.containers import Log
+from turnfold.containers import Log, LoggedTranscript
 from turnfold.errors import TurnfoldError
 
 _ENCODING = "o200k_base"
@@ -29,9 +29,14 @@ def _read(path: Path) -> bytes:
     return gzip.decompress(data) if path.suffix == ".gz" else data
 
 
+def longest_of(log: Log) -> LoggedTranscript:
+    """The transcript of `log` with the most tokens. Others in the same log are not compacted, and lose nothing."""
+    return max(log.transcripts, key=lambda logged: logged.transcript.tokens(encoding=_ENCODING).n)
+
+
 def compact_log(log: Log, share: float) -> bytes | None:
     """Compact the longest transcript of `log` to `share` of its tokens, all of it; None where that is refused."""
-    longest = max(log.transcripts, key=lambda logged: logged.transcript.tokens(encoding=_ENCODING).n)
+    longest = longest_of(log)
     tokens = longest.transcript.tokens(encoding=_ENCODING).hi
     limit = int(tokens * share)
     policy = presets.ledger(0, fraction=None, limit_tokens=limit, ledger_tokens=limit, user_verbatim=False)
@@ -45,8 +50,10 @@ def compaction_of(log: bytes) -> ctxdrift.Compaction:
     return ctxdrift.Compaction(lines[-1], "", "isCompactSummary")
 
 
-def lost_files(events: list[ctxdrift.Event], boundary: int) -> tuple[set[str], set[str], int]:
-    """Names that `ctxdrift` calls lost, those of them that tools were called with, and how many it knows of."""
+def lost_files(events: list[ctxdrift.Event], boundary: int, own: str) -> tuple[set[str], set[str], int]:
+    """Names in `own`, all text that was compacted, that `ctxdrift` calls lost; those of them that tools were called
+    with; and how many it knows of.
+    """
     before = [event for event in events if event.line_no < boundary]
     said = "\n".join(event.text for event in events if event.line_no >= boundary).lower()
     called: set[str] = set()
@@ -57,6 +64,8 @@ def lost_files(events: list[ctxdrift.Event], boundary: int) -> tuple[set[str], s
             called |= {str(given[key]) for key in ("file_path", "path", "filePath") if given.get(key)}
         else:
             named |= set(ctxdrift.files_in(event.text))
+    named = {name for name in named if PurePath(name).name in own}
+    called = {name for name in called if PurePath(name).name in own}
     lost = {name for name in named | called if PurePath(name).name.lower() not in said}
     return lost, lost & called, len(named | called)
 
@@ -88,8 +97,10 @@ def main() -> int:
                 continue
             copy = Path(temporary) / "log.jsonl"
             copy.write_bytes(written)
+            transcript = longest_of(log).transcript
+            own = "\n".join(b.text for index in range(len(transcript)) for b in transcript.blocks(index))
             events, compaction = ctxdrift.parse_jsonl(str(copy)), compaction_of(written)
-            lost, by_calls, known = lost_files(events, compaction.line_no)
+            lost, by_calls, known = lost_files(events, compaction.line_no, own)
             found = ctxdrift.analyze(events, [compaction])
             logs, names, lost_names = logs + 1, names + known, lost_names + len(lost)
             lost_calls, findings = lost_calls + len(by_calls), findings + any(f.rule == "CD04" for f in found)

@@ -6,6 +6,7 @@ updates first, names and numbers next, small talk last. A statement that a later
 again and again says how often.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -44,6 +45,7 @@ _STATE_PART = 6
 _FINDING_CHARACTERS = 240
 _STATE_TOKENS = 300
 _STATEMENT_TOKENS = 120
+_FILE = re.compile(r"\.[A-Za-z]{1,5}$")
 
 
 class Rules:
@@ -204,7 +206,7 @@ def _missing(request: SummaryRequest, source: _Source, held: str) -> list[str]:
     said = {name for one in source.statements for name in one.names}
     touched = "\n".join(digest.target for digest in request.digests if digest.target is not None)
     used = dict(zip(missing, meter.occurring(missing, touched), strict=True))
-    ranked = sorted(enumerate(missing), key=lambda n: (not used[n[1]], n[1] not in said, -n[0]))
+    ranked = sorted(enumerate(missing), key=lambda n: (not used[n[1]], not _FILE.search(n[1]), n[1] not in said, -n[0]))
     return [name for _, name in ranked if name not in stale]
 
 
