@@ -46,7 +46,8 @@ class LinkedRecords(Records):
             held.add(text_of(spelled, self.id_key))
             new.append((start, encode(spelled)))
         yield from edit_records(document, removed, new, rows)
-        yield from self._relinked(document, rows, removed, held, behind)
+        if change.dropped or any(hole.kept for hole in change.holes):
+            yield from self._relinked(document, rows, removed, held, behind)
 
     def _relinked(
         self,
