@@ -79,8 +79,8 @@ fn left(transcript: &Transcript, options: &RepairOptions) -> Vec<Finding> {
         let id = found.pairs.call_id(transcript, *at);
         id.is_some_and(|id| found.pairs.duplicate_call_ids.contains(&id))
     };
-    let shared = found.pairs.pending.iter().filter(|at| shares(at));
-    let items: HashSet<String> = shared
+    let sharing = found.pairs.pending.iter().filter(|at| shares(at));
+    let items: HashSet<String> = sharing
         .filter_map(|&at| Some(block_at(transcript, at)?.item_id()?.into_owned()))
         .collect();
     let names_shared = |finding: &Finding| {
