@@ -58,10 +58,16 @@ fn left(transcript: &Transcript, options: &RepairOptions) -> Vec<Finding> {
     let messages: HashSet<usize> = found.pairs.pending.iter().map(|at| at.message).collect();
     // Results of awaited calls stay where they are, and count there.
     let pairs = found.pairs.pairs.iter().chain(&found.pairs.repeated_results);
-    let counts: HashSet<usize> = pairs
+    let mut counts: HashSet<usize> = pairs
         .filter(|pair| found.pairs.pending.contains(&pair.call))
         .map(|pair| pair.result.message)
         .collect();
+    // So does a result that stands in one message with an awaited call: it is missing in the next.
+    let holds_result = |message: &&usize| {
+        let mut blocks = transcript.message(**message).unwrap().blocks();
+        blocks.any(|block| block.kind() == BlockKind::ToolResult && !block.row.server_side)
+    };
+    counts.extend(messages.iter().filter(holds_result).map(|message| message + 1));
     let awaited = |finding: &Finding| {
         finding.call_id.as_ref().is_some_and(|id| ids.contains(id))
             || finding.message.is_some_and(|message| messages.contains(&message))
