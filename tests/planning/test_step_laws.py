@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from turnfold import CompactionResult, Skip, Transcript, compact_sync, plan
 from turnfold.model.plan import CompactionPlan, KeepRange
 from turnfold.model.policy import (
+    AskProvider,
     DedupeResults,
     Drop,
     MaskResults,
@@ -111,7 +112,14 @@ def test_any_policy_gives_a_valid_smaller_result_or_a_reason(transcript: Transcr
     check_result(transcript, result)
 
 
-single = steps.filter(lambda step: not isinstance(step, Drop)).map(lambda step: Policy(OnRequest(), (step,)))
+def names_an_index(step: Step) -> bool:
+    """Whether a pin names a message by its place, where another one stands after the first time."""
+    return not isinstance(step, AskProvider) and any(isinstance(pin, PinIndex) for pin in step.scope.pins)
+
+
+single = steps.filter(lambda step: not isinstance(step, Drop) and not names_an_index(step)).map(
+    lambda step: Policy(OnRequest(), (step,))
+)
 
 
 @settings(max_examples=300, deadline=None)

@@ -50,7 +50,11 @@ Tail = Keep | KeepShare | KeepToolGroups
 
 
 class PinIndex(msgspec.Struct, frozen=True, tag="index"):
-    """Message `index` stays; a negative one counts from the end. One that is not there pins nothing."""
+    """Message `index` stays; a negative one counts from the end. One that is not there pins nothing.
+
+    It names a message of one transcript: in the compacted one another message stands there, and what was pinned may go
+    the next time. Pin by text, role or predicate what is to stay for good.
+    """
 
     index: int
 

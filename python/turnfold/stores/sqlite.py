@@ -168,7 +168,10 @@ class SQLiteStore(BlockingStore):
             os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
         connection = sqlite3.connect(self._path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
+            # In one view of the file: another process may be making it a store just now.
+            connection.execute("BEGIN")
             self._check(connection)
+            connection.execute("COMMIT")
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             self._make(connection)
