@@ -173,7 +173,8 @@ def test_two_runs_share_a_journal(inputs, undisturbed, tmp_path):
     read_lines(first, 1)
     second = start(inputs, tmp_path, "--resume")
     told = [process.communicate() for process in (first, second)]
-    assert [process.returncode for process in (first, second)] == [1, 1]
+    # Who finds no file left has nothing that fails.
+    assert sorted(process.returncode for process in (first, second)) in ([0, 1], [1, 1]), told
     assert contents(tmp_path) == undisturbed[0]
     assert rows(tmp_path, "documents") == LINES + 40 + 1
     assert b"with another run" in told[1][1] or b"done before" in told[1][1]
