@@ -213,33 +213,29 @@ class Journal:
 
     def documents(self, file: JournaledFile) -> Iterator[JournaledDocument]:
         """The documents of a file that are done, in order, some at a time."""
+        return self._documents(file.id)
+
+    def all_records(self) -> Iterator[bytes]:
+        """What was reported of each document that is done, in all files, some at a time."""
+        with self._lock:
+            files = self._database.execute("SELECT id FROM files ORDER BY id").fetchall()
+        for (file,) in files:
+            for document in self._documents(file):
+                yield document.records
+
+    def _documents(self, file: int) -> Iterator[JournaledDocument]:
         after = -1
         while True:
             with self._lock:
                 rows = self._database.execute(
                     "SELECT number, key, records FROM documents WHERE file = ? AND number > ? "
                     "ORDER BY number LIMIT 500",
-                    (file.id, after),
+                    (file, after),
                 ).fetchall()
             if not rows:
                 return
             yield from (JournaledDocument(*row) for row in rows)
             after = rows[-1][0]
-
-    def all_records(self) -> Iterator[bytes]:
-        """What was reported of each document that is done, in all files, some at a time."""
-        after = (-1, -1)
-        while True:
-            with self._lock:
-                rows = self._database.execute(
-                    "SELECT file, number, records FROM documents WHERE (file, number) > (?, ?) "
-                    "ORDER BY file, number LIMIT 500",
-                    after,
-                ).fetchall()
-            if not rows:
-                return
-            yield from (row[2] for row in rows)
-            after = rows[-1][:2]
 
     def reply(self, key: bytes) -> bytes | None:
         """The reply to a summarizer's request of that digest, if there was one."""

@@ -21,14 +21,14 @@ from turnfold.cli.display import number, write_record, write_text
 from turnfold.cli.faults import FOUND, INTERRUPTED, OK, Fault, FaultLog, UsageError, complain
 from turnfold.cli.inputs import InputFile
 from turnfold.cli.outputs import Target, make_room, out_is_file, plan_targets
+from turnfold.cli.plan import plans_of
 from turnfold.cli.progress import progress
-from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_files, wanted_of
+from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
 from turnfold.cli.split import whole_number
-from turnfold.errors import JournalError, UnknownWindowError
-from turnfold.model.plan import CompactionPlan, Skip, SummaryHole
+from turnfold.errors import JournalError
+from turnfold.model.plan import Skip, SummaryHole
 from turnfold.model.policy import Policy
 from turnfold.planning.apply import CompactionResult
-from turnfold.planning.plan import plan
 from turnfold.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -175,7 +175,9 @@ def _run(
                 complain("turnfold batch: stopped; what is done is kept, and --resume goes on with it")
         _tell_totals(options, going.totals, 0 if remembered is None else remembered.reused)
         if options.report is not None:
-            _write_report(options, journal, going.totals)
+            from turnfold.cli.batch_report import write_report
+
+            write_report(Path(options.report), journal, going.totals)
     if ended == OK and (failed or going.totals.failed):
         return FOUND
     return ended
@@ -305,42 +307,29 @@ def lines_of(totals: Totals, reused: int = 0) -> Iterator[str]:
 
 def _dry_run(options: argparse.Namespace, policy: Policy) -> int:
     """Plan everything, and say what a run would save."""
-    state, faults, totals = state_of(options), FaultLog(), Totals()
-    files, missing = inputs_of(options.paths, options.output or os.devnull)
+    faults, totals = FaultLog(), Totals()
+    files, missing = inputs_of(options.paths, options.output or "-")
     for fault in missing:
         faults.report(fault)
     begun = perf_counter()
-    calls = 0
-    for document, transcript in read_files(files, wanted_of(options), faults):
-        try:
-            found = plan(transcript, policy, encoding=options.encoding, model=options.model, state=state)
-        except UnknownWindowError as error:
-            faults.report(Fault(document.file.shown, document.index, error.code, error.text, "give --window-tokens"))
-            continue
+    summaries = 0
+    for document, _, found in plans_of(files, options, policy, faults):
         totals.documents += 1
         totals.bytes += len(document.data)
-        totals.statuses["skipped" if isinstance(found, Skip) else "compacted"] += 1
         totals.tokens_before += found.before.n
-        totals.tokens_after += found.before.n if isinstance(found, Skip) else found.tokens_at_most
         if isinstance(found, Skip):
+            totals.statuses["skipped"] += 1
             totals.reasons[found.reason] += 1
+            totals.tokens_after += found.before.n
         else:
-            calls += _calls_of(found)
+            totals.statuses["compacted"] += 1
+            totals.tokens_after += found.tokens_at_most
+            summaries += sum(isinstance(tile, SummaryHole) for tile in found.tiles)
     totals.seconds = perf_counter() - begun
     totals.failed = faults.count
     totals.statuses["failed"] += faults.count
     totals.files = len(files)
     for line in lines_of(totals):
         write_text(line)
-    write_text(f"  {number(calls)} summaries at most; nothing was written, and no tokens after are more than that")
+    write_text(f"  {number(summaries)} summaries at most; nothing was written, and no tokens after are more than that")
     return FOUND if faults.count else OK
-
-
-def _calls_of(planned: CompactionPlan) -> int:
-    return sum(isinstance(tile, SummaryHole) for tile in planned.tiles)
-
-
-def _write_report(options: argparse.Namespace, journal: "Journal", totals: Totals) -> None:
-    from turnfold.cli.batch_report import write_report
-
-    write_report(Path(options.report), journal, totals)

@@ -22,6 +22,7 @@ from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, InputFile, read_file
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of
+from turnfold.cli.rewriting import read_target
 from turnfold.errors import TurnfoldError
 
 _CHECKPOINT_DOCUMENTS: Final = 200
@@ -172,10 +173,7 @@ class BatchRun:
             yield from self._read_target(target)
 
     def _read_target(self, target: Target) -> Iterator[Task]:
-        items = read_file(target.file, self._instructions.wanted)
-        first = next(items, None)
-        layout = first.layout if isinstance(first, Document) else "json"
-        target = target.named_for(layout)
+        target, items = read_target(target, self._instructions.wanted)
         journaled = self._journal.claim(target.file.shown, target.shown)
         if journaled is None:
             self.totals.elsewhere += 1
@@ -184,7 +182,7 @@ class BatchRun:
         if run is None:
             return
         number = 0
-        for number, item in enumerate(_with(first, items)):
+        for number, item in enumerate(items):
             if number >= run.skip or isinstance(item, Fault):
                 yield Task(run, number, item)
         yield Task(run, number + 1)
@@ -208,7 +206,6 @@ class BatchRun:
                 self._recall(run)
                 return run
         run.journaled = self._journal.begin(known, size, time)
-        run.written = run.failed = False
         return run
 
     def _holds(self, run: FileRun) -> bool:
@@ -324,14 +321,10 @@ def _some(tasks: Iterator[Task]) -> list[Task]:
     return found
 
 
-def _with(first: Document | Fault | None, rest: Iterator[Document | Fault]) -> Iterator[Document | Fault]:
-    if first is not None:
-        yield first
-    yield from rest
-
-
 def _key(document: Document) -> bytes:
-    return hashlib.blake2b(document.data + document.ending, digest_size=16).digest()
+    digest = hashlib.blake2b(document.data, digest_size=16)
+    digest.update(document.ending)
+    return digest.digest()
 
 
 def _state_of(file: InputFile) -> tuple[int | None, int | None]:

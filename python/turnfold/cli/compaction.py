@@ -103,7 +103,7 @@ class Instructions:
     compacting: Callable[[Transcript, Policy], CompactionResult | Skip] | None = None
 
 
-_WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
+WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
 
 Outcome = tuple[CompactRecord, Fault | None]
 
@@ -221,7 +221,7 @@ def _compact_transcript(
         outcome = _outcome(transcript, instructions)
     except UnknownWindowError:
         text = f"the policy is a share of the model's window, and that of {transcript.model or 'no model'} is not known"
-        fault = Fault(document.file.shown, document.index, UnknownWindowError.code, text, _WINDOW_ADVICE)
+        fault = Fault(document.file.shown, document.index, UnknownWindowError.code, text, WINDOW_ADVICE)
         return msgspec.structs.replace(failed_record(fault), id=document.id), fault, None
     except ArgumentError:
         raise

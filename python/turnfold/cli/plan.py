@@ -1,19 +1,24 @@
 """`turnfold plan`: what a compaction would do to each transcript, as JSON."""
 
 import argparse
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from turnfold.cli.compact import add_policy, policy_of, state_of
+from turnfold.cli.compaction import WINDOW_ADVICE
 from turnfold.cli.display import write_record
 from turnfold.cli.faults import FOUND, OK, UNREADABLE, Fault, FaultLog, UsageError, complain
-from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_transcripts, wanted_of
+from turnfold.cli.inputs import Document, InputFile, find_inputs
+from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_files, wanted_of
 from turnfold.errors import UnknownWindowError
 from turnfold.model.difference import PlanDifference
 from turnfold.model.plan import CompactionPlan, Skip
+from turnfold.model.policy import Policy
 from turnfold.planning.difference import diff_plans
 from turnfold.planning.plan import plan
+from turnfold.transcript import Transcript
 
 SUMMARY = "say what a compaction would do, as JSON"
 USAGE = """\
@@ -72,19 +77,26 @@ def run(options: argparse.Namespace) -> int:
         return _print_differences(*options.diff)
     if not options.paths:
         raise UsageError("a PATH is missing")
-    policy, state = policy_of(options), state_of(options)
     faults = FaultLog()
-    for document, transcript in read_transcripts(options.paths, wanted_of(options), faults):
-        try:
-            found = plan(transcript, policy, encoding=options.encoding, model=options.model, state=state)
-        except UnknownWindowError as error:
-            advice = "give --limit-tokens or --window-tokens"
-            text = "the model's window is not known"
-            faults.report(Fault(document.file.shown, document.index, error.code, text, advice))
-            continue
+    for document, transcript, found in plans_of(find_inputs(options.paths), options, policy_of(options), faults):
         place = document.file.shown, document.index, document.id
         write_record(PlanRecord(*place, transcript.format, transcript.fingerprint, found))
     return UNREADABLE if faults.count else OK
+
+
+def plans_of(
+    files: Iterable[InputFile | Fault], options: argparse.Namespace, policy: Policy, faults: FaultLog
+) -> Iterator[tuple[Document, Transcript, CompactionPlan | Skip]]:
+    """Plan each transcript of the files that can be read; each fault is reported in its place."""
+    state = state_of(options)
+    for document, transcript in read_files(files, wanted_of(options), faults):
+        try:
+            found = plan(transcript, policy, encoding=options.encoding, model=options.model, state=state)
+        except UnknownWindowError as error:
+            text = "the model's window is not known"
+            faults.report(Fault(document.file.shown, document.index, error.code, text, WINDOW_ADVICE))
+            continue
+        yield document, transcript, found
 
 
 def read_plans(path: str, option: str) -> list[PlanRecord]:

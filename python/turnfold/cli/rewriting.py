@@ -13,6 +13,16 @@ Record = TypeVar("Record")
 Outcomes = list[tuple[Record, Fault | None]]
 
 
+def read_target(target: Target, wanted: Wanted) -> tuple[Target, Iterator[Document | Fault]]:
+    """Return the target by its name, which of stdin is known once its first document is read, and what it holds."""
+    items = read_file(target.file, wanted)
+    if target.file.path is not None:
+        return target, items
+    first = next(items, None)
+    target = target.named_for(first.layout if isinstance(first, Document) else "json")
+    return target, chain(() if first is None else (first,), items)
+
+
 def rewrite_file(
     target: Target,
     wanted: Wanted,
@@ -27,13 +37,10 @@ def rewrite_file(
     lines; a file in which all fail is not written.
     """
     written = failed = False
-    items = read_file(target.file, wanted)
-    first = next(items, None)
-    layout = first.layout if isinstance(first, Document) else "json"
-    target = target.named_for(layout)
+    target, items = read_target(target, wanted)
     try:
         with AtomicFile(target) as out:
-            for item in chain(() if first is None else (first,), items):
+            for item in items:
                 if isinstance(item, Fault):
                     failed = True
                     yield failed_record(item, item.path), item
