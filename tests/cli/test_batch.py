@@ -1,5 +1,6 @@
 """batch: what compact writes, by runs that are stopped, killed, shared and gone on with."""
 
+import errno
 import gzip
 import json
 import random
@@ -16,6 +17,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 import turnfold
+from turnfold.cli.part_file import PartFile
 from turnfold.testing.generators import anthropic_messages, openai_chat
 from turnfold.testing.http_server import Answer, serve
 
@@ -221,6 +223,58 @@ def test_an_error_nobody_foresaw_is_that_transcripts_own(run, inputs, tmp_path, 
     assert 0 < len(failed) < LINES - 10
     assert failed[0]["text"] == "RuntimeError: the disk of the moon is full"
     assert (tmp_path / "many.jsonl").read_bytes().count(b"\n") == LINES
+
+
+def test_a_file_that_cannot_be_read_is_one_record(run, inputs, tmp_path):
+    (tmp_path / "torn.jsonl.gz").write_bytes((inputs / "sub" / "packed.jsonl.gz").read_bytes()[:-40])
+    ran = run("batch", tmp_path / "torn.jsonl.gz", tmp_path / "none.json", "-o", tmp_path / "out", *OPTIONS, "--json")
+    assert ran.status == 1
+    of_files = [record["path"] for record in ran.records if record["reason"] == "io_error"]
+    assert of_files == [str(tmp_path / "none.json"), str(tmp_path / "torn.jsonl.gz")]
+
+
+def test_a_file_that_cannot_be_written_leaves_the_others(run, inputs, undisturbed, tmp_path, monkeypatch):
+    real = PartFile.write
+
+    def full(self: PartFile, data: bytes) -> None:
+        if self.path.name == "many.jsonl" and self.settled():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(self, data)
+
+    monkeypatch.setattr(PartFile, "write", full)
+    ran = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--json")
+    assert ran.status == 1
+    assert [record["reason"] for record in ran.records].count("io_error") == 1
+    rest = {name: data for name, data in undisturbed[0].items() if name != "many.jsonl"}
+    assert contents(tmp_path) == rest
+    monkeypatch.undo()
+    assert run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume").status == 1
+    assert contents(tmp_path) == undisturbed[0]
+
+
+def test_a_wrong_command_line_forgets_no_journal(run, inputs, tmp_path):
+    run("batch", inputs / "one.json", "-o", tmp_path / "out", *OPTIONS, "--journal", tmp_path / "j")
+    ran = run(
+        "batch", inputs / "one.json", "-o", tmp_path / "new", *OPTIONS, "--journal", tmp_path / "j", "--restart",
+        "--summarizer", "gpt-5",
+    )  # fmt: skip
+    assert ran.status == 2
+    assert (tmp_path / "j").exists()
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_journal_that_cannot_be_written_stops_it(run, inputs, undisturbed, tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr("turnfold.batch.journal.Journal._checkpoint", full)
+    ran = run("batch", inputs, "-o", tmp_path, *OPTIONS)
+    assert ran.status == 1
+    assert "stopped: " in ran.err
+    assert "disk is full; --resume goes on" in ran.err
+    monkeypatch.undo()
+    assert run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume").status == 1
+    assert contents(tmp_path) == undisturbed[0]
 
 
 def test_a_dry_run_writes_nothing(run, inputs, tmp_path):

@@ -143,13 +143,16 @@ class Journal:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock:
-            self._database.execute("BEGIN IMMEDIATE")
             try:
+                self._database.execute("BEGIN IMMEDIATE")
                 yield
-            except BaseException:
-                self._database.execute("ROLLBACK")
+                self._database.execute("COMMIT")
+            except BaseException as error:
+                if self._database.in_transaction:
+                    self._database.execute("ROLLBACK")
+                if isinstance(error, sqlite3.Error):
+                    raise JournalError(f"{self.path} cannot be written: {error}") from error
                 raise
-            self._database.execute("COMMIT")
 
     def claim(self, path: str, output: str) -> JournaledFile | None:
         """Take a file for this run; None where another run that lives has it."""
@@ -189,15 +192,17 @@ class Journal:
 
     def checkpoint(self, file: JournaledFile, documents: Sequence[JournaledDocument], output_size: int) -> None:
         """Say that the next documents are done, and that the part file holds all up to here in `output_size` bytes."""
-        if not documents:
-            return
+        if documents:
+            with self._transaction():
+                self._checkpoint(file, documents, output_size)
+
+    def _checkpoint(self, file: JournaledFile, documents: Sequence[JournaledDocument], output_size: int) -> None:
         rows = [(file.id, document.number, document.key, document.records) for document in documents]
-        with self._transaction():
-            self._database.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
-            self._database.execute(
-                "UPDATE files SET documents = ?, output_size = ? WHERE id = ?",
-                (documents[-1].number + 1, output_size, file.id),
-            )
+        self._database.executemany("INSERT INTO documents VALUES (?, ?, ?, ?)", rows)
+        self._database.execute(
+            "UPDATE files SET documents = ?, output_size = ? WHERE id = ?",
+            (documents[-1].number + 1, output_size, file.id),
+        )
 
     def set_state(self, file: JournaledFile, state: FileState, output_size: int) -> None:
         """Say how far the file itself has come."""

@@ -18,7 +18,7 @@ from turnfold.cli.batch_files import BatchRun, TooManyFailuresError, Totals
 from turnfold.cli.compact import add_policy, inputs_of, policy_of, state_of
 from turnfold.cli.compaction import Instructions, failed_record
 from turnfold.cli.display import number, write_record, write_text
-from turnfold.cli.faults import FOUND, INTERRUPTED, OK, Fault, FaultLog, UsageError, complain
+from turnfold.cli.faults import FOUND, INTERRUPTED, OK, FaultLog, UsageError, complain, printable
 from turnfold.cli.inputs import InputFile
 from turnfold.cli.outputs import Target, make_room, out_is_file, plan_targets
 from turnfold.cli.plan import plans_of
@@ -109,6 +109,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("-o OUT is missing: name a folder" if options.output is None else "a batch writes to files")
     if options.concurrency == 0:
         raise UsageError("--concurrency must be at least 1")
+    hosted = _hosted(options)
     files, faults = inputs_of(options.paths, options.output)
     targets = plan_targets(files, options.output, options.paths)
     journal_path = _journal_path(options)
@@ -116,11 +117,12 @@ def run(options: argparse.Namespace) -> int:
     journal_path.parent.mkdir(parents=True, exist_ok=True)
     _check_journal(options, journal_path)
     for fault in faults:
-        _tell(options, fault)
-    try:
-        return _run(options, policy, targets, journal_path, failed=bool(faults))
-    except JournalError as error:
-        raise UsageError(f"{error.text} (--restart begins anew)") from None
+        complain(fault.line())
+        if options.json:
+            write_record(failed_record(fault))
+    instructions = Instructions(policy, options.encoding, options.model, wanted_of(options), state_of(options))
+    status = _run(options, instructions, targets, journal_path, hosted)
+    return FOUND if faults and status == OK else status
 
 
 def _journal_path(options: argparse.Namespace) -> Path:
@@ -139,16 +141,22 @@ def _check_journal(options: argparse.Namespace, path: Path) -> None:
 
 
 def _run(
-    options: argparse.Namespace, policy: Policy, targets: list[Target], journal_path: Path, *, failed: bool
+    options: argparse.Namespace,
+    instructions: Instructions,
+    targets: list[Target],
+    journal_path: Path,
+    hosted: "OpenAICompatible | Anthropic | None",
 ) -> int:
     import anyio
 
     from turnfold.batch.journal import Journal
 
-    instructions = Instructions(policy, options.encoding, options.model, wanted_of(options), state_of(options))
-    hosted = _hosted(options)
-    summarizer = None if hosted is None else _limited(options, hosted)
-    with Journal(journal_path, _digest(options, policy)) as journal:
+    try:
+        opened = Journal(journal_path, _digest(options, instructions.policy))
+    except JournalError as error:
+        raise UsageError(f"{error.text} (--restart begins anew)") from None
+    with opened as journal:
+        summarizer = None if hosted is None else _limited(options, hosted)
         remembered, going = _batch(options, instructions, journal, targets, summarizer)
         size = sum(_size_of(target.file) for target in targets)
         ended = OK
@@ -160,7 +168,8 @@ def _run(
                         await closing.enter_async_context(hosted)
                     outcomes = await closing.enter_async_context(contextlib.aclosing(going.outcomes()))
                     async for record, fault in outcomes:
-                        _tell(options, fault)
+                        if fault is not None:
+                            complain(fault.line())
                         if options.json:
                             write_record(record)
                         shown.show(going.totals)
@@ -170,6 +179,9 @@ def _run(
             except TooManyFailuresError:
                 ended = FOUND
                 complain(f"turnfold batch: stopped after {number(going.totals.failed)} failures; --resume goes on")
+            except JournalError as error:
+                ended = FOUND
+                complain(f"turnfold batch: stopped: {printable(error.text)}; --resume goes on once it can be")
             except KeyboardInterrupt:
                 ended = INTERRUPTED
                 complain("turnfold batch: stopped; what is done is kept, and --resume goes on with it")
@@ -178,9 +190,7 @@ def _run(
             from turnfold.cli.batch_report import write_report
 
             write_report(Path(options.report), journal, going.totals)
-    if ended == OK and (failed or going.totals.failed):
-        return FOUND
-    return ended
+    return FOUND if going.totals.failed and ended == OK else ended
 
 
 def _size_of(file: InputFile) -> int:
@@ -270,14 +280,6 @@ def _digest(options: argparse.Namespace, policy: Policy) -> str:
     for part in (__version__, msgspec.json.encode(policy).decode(), repr(told), repr(options.base_url)):
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()
-
-
-def _tell(options: argparse.Namespace, fault: Fault | None) -> None:
-    if fault is None:
-        return
-    complain(fault.line())
-    if options.json and fault.index is None:
-        write_record(failed_record(fault))
 
 
 def _tell_totals(options: argparse.Namespace, totals: Totals, reused: int) -> None:

@@ -23,7 +23,7 @@ from turnfold.cli.inputs import Document, InputFile, read_file
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of
 from turnfold.cli.rewriting import read_target
-from turnfold.errors import TurnfoldError
+from turnfold.errors import JournalError, TurnfoldError
 
 _CHECKPOINT_DOCUMENTS: Final = 200
 _CHECKPOINT_SECONDS: Final = 0.5
@@ -34,7 +34,9 @@ _READ_AHEAD: Final = 16
 
 @dataclass(slots=True)
 class FileRun:
-    """One file in work. `skip` documents of it are done already; it is `unread` where reading it ended with a fault."""
+    """One file in work. `skip` documents of it are done already. It is `unread` where reading it ended with a fault,
+    and `lost` where its output could not be written: the rest of it is passed over.
+    """
 
     target: Target
     journaled: JournaledFile
@@ -43,6 +45,7 @@ class FileRun:
     written: bool = False
     failed: bool = False
     unread: bool = False
+    lost: bool = False
     waiting: list[JournaledDocument] = field(default_factory=list)
 
     @property
@@ -225,7 +228,7 @@ class BatchRun:
 
     def _work(self, task: Task) -> Done:
         item = task.item
-        if not isinstance(item, Document):
+        if not isinstance(item, Document) or task.run.lost:
             return Done(task)
         if item.blank and item.layout == "jsonl":
             return Done(task, body=item.data, key=_key(item))
@@ -238,6 +241,8 @@ class BatchRun:
 
     def _write(self, done: Done) -> list[Outcome]:
         run, item = done.task.run, done.task.item
+        if run.lost:
+            return []
         self._open[run.journaled.id] = run
         if isinstance(item, Fault):
             run.failed = run.unread = True
@@ -248,7 +253,7 @@ class BatchRun:
                 return []
             return self._add(run, item, done)
         except OSError as error:
-            run.failed = run.unread = True
+            run.lost = True
             self._open.pop(run.journaled.id, None)
             self._leave(run)
             fault = fault_of_os_error(run.target.shown, None, error)
@@ -299,7 +304,7 @@ class BatchRun:
     def _leave(self, run: FileRun) -> None:
         """Keep what is done of a file for a run that goes on."""
         if run.part is not None:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(OSError, JournalError):
                 self._checkpoint(run)
             run.part.close()
 
