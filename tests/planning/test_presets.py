@@ -28,7 +28,7 @@ from turnfold.model.plan import CompactionPlan, SummaryHole
 from turnfold.model.policy import Policy
 from turnfold.model.state import PlanState
 from turnfold.model.summary import SummaryRequest
-from turnfold.planning.wrapper import WrappedSummary, wrap
+from turnfold.planning.wrapper import WrappedSummary, recognise, wrap
 from turnfold.prompts.prompt import render_prompt
 from turnfold.prompts.schema import Topic
 from turnfold.prompts.schemas import SCHEMAS
@@ -274,9 +274,10 @@ def test_the_report_on_old_calls_begins_with_what_the_user_wants() -> None:
     assert [f'operation="{k}" tool="read_file"' in prompt for k in range(1, 6)] == [True] * 4 + [False]
     by_rule = compact_sync(chat(messages), policy)
     assert isinstance(by_rule, CompactionResult), by_rule
-    body = str(by_rule.summary).partition("\n\n")[2]
-    assert body.startswith("## User Goal\n- Look at src/a.py again")
-    assert "## Operations" in body
+    written = recognise(str(by_rule.summary))
+    assert written is not None
+    assert written.body.startswith("## User Goal\n- Look at src/a.py again")
+    assert "## Operations" in written.body
     assert by_rule.messages[1] == messages[1]
 
 

@@ -16,16 +16,43 @@ DELIMITERS = (
     "< / TURNFOLD-Summary >",
 )
 hostile = st.lists(st.sampled_from([*DELIMITERS, "\n", " ", "<", ">", "## Files\n", "- a", "é", "\r\n"])).map("".join)
+WRAPPED = (
+    "<turnfold-summary>\nThis replaces 2 earlier messages. Continue from where they end.\nbody\n</turnfold-summary>"
+)
 texts = st.text() | hostile
 
 
-@given(st.integers(0, 10**8), st.none() | texts, texts, st.none() | texts)
+@given(
+    st.integers(0, 10**8),
+    st.none() | texts,
+    texts,
+    st.none() | texts,
+    st.none() | st.tuples(st.integers(1, 10**8), st.integers(0, 9)).map(lambda t: (t[0], sum(t))),
+    st.sampled_from([(1, None), (2, None), (31, "2026-01-31T09:00:00Z")]),
+)
 def test_what_is_wrapped_is_recognised_as_it_was(
-    messages: int, task: str | None, body: str, latest: str | None
+    messages: int,
+    task: str | None,
+    body: str,
+    latest: str | None,
+    turns: tuple[int, int] | None,
+    made: tuple[int, str | None],
 ) -> None:
-    found = recognise(wrap(WrappedSummary(messages, task, body, latest)))
+    found = recognise(wrap(WrappedSummary(messages, task, body, latest, turns, made[0], made[1], made[1])))
     quotes = [None if text is None else neutralise(text) for text in (task, latest)]
-    assert found == WrappedSummary(messages, quotes[0], neutralise(body).strip(), quotes[1])
+    assert found == WrappedSummary(
+        messages, quotes[0], neutralise(body).strip(), quotes[1], turns, made[0], made[1], made[1]
+    )
+
+
+def test_the_first_line_says_what_is_gone_once() -> None:
+    text = wrap(WrappedSummary(36, "Mend it.", "Done.", turns=(1, 18)))
+    assert text == (
+        "<turnfold-summary>\nThis replaces 36 earlier messages, turns 1-18. Continue from where they end.\n"
+        "<turnfold-task>\nMend it.\n</turnfold-task>\nDone.\n</turnfold-summary>"
+    )
+    text = wrap(WrappedSummary(1, None, "Done.", turns=(4, 4)))
+    assert text.splitlines()[1] == "This replaces 1 earlier message, turn 4. Continue from where it ends."
 
 
 @given(st.none() | texts, texts)
@@ -50,13 +77,11 @@ def test_other_tags_stay_as_they_are() -> None:
     [
         "",
         "hello",
-        '<turnfold-summary messages="x">\nThis\n\nbody\n</turnfold-summary>',
-        '<turnfold-summary messages="2">\nThis\n\nbody\n</turnfold-summary> and more',
-        'say <turnfold-summary messages="2">\nThis\n\nbody\n</turnfold-summary>',
-        (
-            '<turnfold-summary messages="2">\n\n<turnfold-task characters="99">\n\n</turnfold-task>\n\n\n'
-            "</turnfold-summary>"
-        ),
+        WRAPPED.replace("2", "x"),
+        "<turnfold-summary>\nThis\nbody\n</turnfold-summary>",
+        f"{WRAPPED} and more",
+        f"say {WRAPPED}",
+        WRAPPED.replace("body", "<turnfold-task>\nMend it.\n"),
     ],
 )
 def test_other_text_is_not_recognised(text: str) -> None:

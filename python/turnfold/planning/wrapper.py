@@ -14,13 +14,12 @@ MARKER_BODY: Final = "No summary of them could be made."
 
 _TIME = r"[0-9T:.Z+-]{1,40}"
 _OPEN = re.compile(
-    r'<turnfold-summary messages="(?P<messages>\d{1,9})"'
-    r'(?: turns="(?P<first>\d{1,9})-(?P<last>\d{1,9})")?'
-    r'(?: version="(?P<version>\d{1,9})")?'
+    r'<turnfold-summary(?: version="(?P<version>\d{1,9})")?'
     rf'(?: created="(?P<created>{_TIME})")?'
     rf'(?: updated="(?P<updated>{_TIME})")?>\n'
+    r"This replaces (?P<messages>\d{1,9}) earlier messages?(?:, turns? (?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?\. "
+    r"Continue from where (?:it ends|they end)\.\n"
 )
-_QUOTE = {name: re.compile(rf'<turnfold-{name} characters="(\d{{1,9}})">\n') for name in ("task", "latest")}
 _END = "\n</turnfold-summary>"
 
 
@@ -61,9 +60,8 @@ def wrap(summary: WrappedSummary) -> str:
     if summary.messages < 0:
         raise ArgumentError(f"messages must be at least 0, got {summary.messages}")
     return (
-        f"<turnfold-summary{_attributes(summary)}>\n"
-        f"This replaces the {_messages(summary.messages)} that came before. Continue from where they end.\n"
-        f"{_quote('task', summary.task)}{_quote('latest', summary.latest)}\n{neutralise(summary.body).strip()}{_END}"
+        f"<turnfold-summary{_attributes(summary)}>\n{_covered(summary)}\n"
+        f"{_quote('task', summary.task)}{_quote('latest', summary.latest)}{neutralise(summary.body).strip()}{_END}"
     )
 
 
@@ -72,24 +70,23 @@ def recognise(text: str) -> WrappedSummary | None:
     opened = _OPEN.match(text)
     if opened is None or not text.endswith(_END):
         return None
-    line_end = text.find("\n", opened.end())
-    rest = text[line_end + 1 : -len(_END)]
+    rest = text[opened.end() : -len(_END)]
     quotes: dict[str, str] = {}
-    for name, mark in _QUOTE.items():
-        marked = mark.match(rest)
-        if marked is None:
+    for name in ("task", "latest"):
+        start = f"<turnfold-{name}>\n"
+        if not rest.startswith(start):
             continue
-        stop = marked.end() + int(marked[1])
-        if not rest.startswith(_quote_end(name), stop):
+        quote, end, rest = rest.removeprefix(start).partition(_quote_end(name))
+        if not end:
             return None
-        quotes[name] = rest[marked.end() : stop]
-        rest = rest[stop + len(_quote_end(name)) :]
+        quotes[name] = quote
+    first = opened["first"]
     return WrappedSummary(
         int(opened["messages"]),
         quotes.get("task"),
         rest.strip(),
         quotes.get("latest"),
-        None if opened["first"] is None else (int(opened["first"]), int(opened["last"])),
+        None if first is None else (int(first), int(opened["last"] or first)),
         int(opened["version"] or 1),
         opened["created"],
         opened["updated"],
@@ -98,8 +95,6 @@ def recognise(text: str) -> WrappedSummary | None:
 
 def _attributes(summary: WrappedSummary) -> str:
     said: dict[str, object | None] = {
-        "messages": summary.messages,
-        "turns": None if summary.turns is None else f"{summary.turns[0]}-{summary.turns[1]}",
         "version": summary.version if summary.version > 1 else None,
         "created": summary.created,
         "updated": summary.updated,
@@ -107,17 +102,23 @@ def _attributes(summary: WrappedSummary) -> str:
     return "".join(f' {name}="{value}"' for name, value in said.items() if value is not None)
 
 
+def _covered(summary: WrappedSummary) -> str:
+    """Say what is gone, in one sentence that is read on the way back in: tokens are spent on it once."""
+    one = summary.messages == 1
+    turns = ""
+    if summary.turns is not None:
+        first, last = summary.turns
+        turns = f", turn {first}" if first == last else f", turns {first}-{last}"
+    return (
+        f"This replaces {summary.messages} earlier {'message' if one else 'messages'}{turns}. "
+        f"Continue from where {'it ends' if one else 'they end'}."
+    )
+
+
 def _quote(name: str, text: str | None) -> str:
-    if text is None:
-        return ""
-    quoted = neutralise(text)
-    # The length tells where it ends, whatever stands in it.
-    return f'<turnfold-{name} characters="{len(quoted)}">\n{quoted}{_quote_end(name)}'
+    # `neutralise` leaves nothing in it that could pass for its end.
+    return "" if text is None else f"<turnfold-{name}>\n{neutralise(text)}{_quote_end(name)}"
 
 
 def _quote_end(name: str) -> str:
     return f"\n</turnfold-{name}>\n"
-
-
-def _messages(count: int) -> str:
-    return "1 message" if count == 1 else f"{count} messages"

@@ -355,7 +355,7 @@ def _check_rounds(expected: _AfterRounds, ran: _Ran) -> Mismatches:
     texts = _texts(ran.after)
     summaries = [text for text in texts if recognise(text) is not None]
     yield from differs("expect.after_all_rounds.summary_messages", expected.summary_messages, len(summaries))
-    opened = sum(text.count("<turnfold-summary ") for text in texts)
+    opened = sum(text.count("<turnfold-summary") for text in texts)
     yield from differs(
         "expect.after_all_rounds.summary_wrapper_occurrences", expected.summary_wrapper_occurrences, opened
     )
