@@ -1,9 +1,9 @@
 """Compactions beside a conversation that goes on: begun, swapped in when they are done, kept in a store."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Final, Literal, Self
+from typing import Final, Literal, Self, TypeVar
 
 import anyio
 import msgspec
@@ -11,7 +11,7 @@ from anyio.abc import TaskGroup
 from msgspec import structs
 
 from turnfold.compactor import DEADLINE_SECONDS, OnFailure, compact
-from turnfold.errors import ArgumentError, StoreConflictError
+from turnfold.errors import ArgumentError, StoreConflictError, StoreUnavailableError
 from turnfold.model.events import (
     BackgroundDiscarded,
     BackgroundFailed,
@@ -38,10 +38,15 @@ from turnfold.transcript import Transcript
 CLEANUP_SECONDS: Final = 2.0
 """How long giving a lease back may take when everything ends. One that is left is settled by the next process."""
 
+STORE_SECONDS: Final = 20.0
+"""How long a turn waits for a store. Those of `turnfold.stores` say sooner that they are not there."""
+
 Status = Literal["idle", "running", "ready"]
 """`running`: a compaction is at work; `ready`: it is done and waits for `swap`; `idle`: neither."""
 
 Redact = Callable[[str], str]
+
+_R = TypeVar("_R")
 
 
 @dataclass(slots=True, eq=False)
@@ -81,8 +86,9 @@ class BackgroundCompactor:
 
     One compaction runs for a conversation at a time, in all processes that share the store, and one for identical
     requests in this process. Cancelled anywhere, a conversation is the old one or the new one, in memory and in the
-    store. `redact` is applied to every text before a summarizer or the store sees it. The other arguments are those of
-    `compact`. Works on asyncio and trio; one object belongs to one event loop.
+    store. `redact` is applied to every text before a summarizer or the store sees it. A store that does not answer
+    within `store_seconds` counts as one that cannot be reached. The other arguments are those of `compact`. Works on
+    asyncio and trio; one object belongs to one event loop.
     """
 
     def __init__(
@@ -96,6 +102,7 @@ class BackgroundCompactor:
         on_failure: OnFailure = "rules",
         calls: anyio.CapacityLimiter | None = None,
         lease_seconds: float = LEASE_SECONDS,
+        store_seconds: float = STORE_SECONDS,
         encoding: str | None = None,
         model: str | None = None,
         window_tokens: int | None = None,
@@ -103,6 +110,8 @@ class BackgroundCompactor:
     ) -> None:
         if not lease_seconds > 0:
             raise ArgumentError(f"lease_seconds must be over 0, got {lease_seconds}")
+        if not store_seconds > 0:
+            raise ArgumentError(f"store_seconds must be over 0, got {store_seconds}")
         self._policy = policy
         self._summarizer = summarizer if summarizer is None or redact is None else Redacting(summarizer, redact)
         self._store: Store = MemoryStore() if store is None else store
@@ -111,6 +120,7 @@ class BackgroundCompactor:
         self._on_failure: OnFailure = on_failure
         self._calls = calls
         self._lease_seconds = lease_seconds
+        self._store_seconds = store_seconds
         self._encoding = encoding
         self._model = model
         self._window_tokens = window_tokens
@@ -123,7 +133,7 @@ class BackgroundCompactor:
         """Settle what dead processes left in the store, and begin to take work."""
         if self._group is not None:
             raise ArgumentError("a BackgroundCompactor is entered once at a time")
-        await self._store.settle()
+        await self._answer(self._store.settle())
         group = anyio.create_task_group()
         await group.__aenter__()
         self._group = group
@@ -140,8 +150,10 @@ class BackgroundCompactor:
             # What the caller's block raised is not of the group: it goes on as it is, not wrapped.
             await group.__aexit__(None, None, None)
         finally:
-            for job in list(self._jobs.values()):
-                await self._discard(job, "cancelled")
+            # Side by side: a store that is gone holds up the end once, not once a conversation.
+            async with anyio.create_task_group() as leaving:
+                for job in list(self._jobs.values()):
+                    leaving.start_soon(self._discard, job, "cancelled")
 
     def start(
         self, conversation: str, transcript: Transcript, *, state: PlanState = NO_STATE, supersede: bool = False
@@ -207,7 +219,7 @@ class BackgroundCompactor:
         Summaries are tried in the order of their versions, each on what the ones before left. Errors of the store are
         raised. Linear in the covered messages.
         """
-        session = await self._store.load(conversation)
+        session = await self._answer(self._store.load(conversation))
         return await in_thread(self._with_all, transcript, session.summaries)
 
     def _with_all(self, transcript: Transcript, summaries: tuple[StoredSummary, ...]) -> Transcript:
@@ -247,15 +259,27 @@ class BackgroundCompactor:
         return swapped
 
     async def _commit(self, lease: Lease, summary: StoredSummary) -> int:
+        unknown: Exception
         try:
-            return await self._store.commit(lease, summary)
-        except StoreConflictError:
-            # An earlier try may have been written, and only its answer lost.
-            session = await self._store.load(lease.conversation)
-            for one in session.summaries:
-                if one.token == lease.token:
-                    return one.version
-            raise
+            version: object = await self._answer(self._store.commit(lease, summary))
+        except StoreConflictError as error:
+            unknown = error
+        else:
+            if version == lease.base_version + 1:
+                return lease.base_version + 1
+            unknown = StoreUnavailableError(f"the store {self._store.name} answered a commit with {version!r}")
+        # An earlier try may have been written, and only its answer lost.
+        session = await self._answer(self._store.load(lease.conversation))
+        for one in session.summaries:
+            if one.token == lease.token:
+                return one.version
+        raise unknown
+
+    async def _answer(self, call: Awaitable[_R]) -> _R:
+        """Return what the store answers, if it does within its time."""
+        with anyio.move_on_after(self._store_seconds):
+            return await call
+        raise StoreUnavailableError(f"the store {self._store.name} gave no answer in {self._store_seconds} s")
 
     async def _work(self, job: _Job) -> None:
         with hub.within(conversation=job.conversation):
@@ -285,8 +309,8 @@ class BackgroundCompactor:
             job.reason = "skipped"
             job.due = planned.reason != "under_trigger"
             return
-        job.lease = await self._store.begin(
-            job.conversation, lease_seconds=self._lease_seconds, supersede=job.supersede
+        job.lease = await self._answer(
+            self._store.begin(job.conversation, lease_seconds=self._lease_seconds, supersede=job.supersede)
         )
         if job.lease is None:
             job.reason = "conflict"

@@ -8,7 +8,7 @@ import anyio.lowlevel
 import pytest
 
 from turnfold import telemetry
-from turnfold.background import BackgroundCompactor
+from turnfold.background import CLEANUP_SECONDS, BackgroundCompactor
 from turnfold.errors import ArgumentError, CorruptStoreError, StoreUnavailableError
 from turnfold.model import events
 from turnfold.model.judgement import BY_RULE
@@ -348,6 +348,76 @@ def test_a_store_that_fails_costs_no_turn(run: Any, caplog: pytest.LogCaptureFix
     assert "planted-text" not in caplog.text
 
 
+class Dead(MemoryStore):
+    """Answers no call of those in `dead`."""
+
+    dead: tuple[str, ...] = ()
+
+    async def commit(self, *arguments: Any) -> int:
+        await self._answer("commit")
+        return await super().commit(*arguments)
+
+    async def abandon(self, *arguments: Any) -> None:
+        await self._answer("abandon")
+        await super().abandon(*arguments)
+
+    async def settle(self) -> tuple[str, ...]:
+        await self._answer("settle")
+        return await super().settle()
+
+    async def _answer(self, call: str) -> None:
+        if call in self.dead:
+            await anyio.sleep(10**6)
+
+
+def test_a_store_that_does_not_answer_holds_up_a_turn_for_so_long_at_most(run: Any) -> None:
+    told: list[events.AnyEvent] = []
+
+    async def main() -> None:
+        source, store = conversation(), Dead()
+        with telemetry.listening(told.append, text=True):
+            async with BackgroundCompactor(POLICY, replying(GOOD), store=store, store_seconds=3) as background:
+                for number in range(50):
+                    background.start(str(number), source)
+                await background.wait("0")
+                store.dead = ("commit", "abandon")
+                begun = anyio.current_time()
+                assert await background.swap("0", source) is source
+                assert anyio.current_time() - begun == pytest.approx(3)
+                assert background.status("0") == "ready"
+                left = anyio.current_time()
+            assert anyio.current_time() - left == pytest.approx(CLEANUP_SECONDS), "not once a conversation"
+            store.dead = ("settle",)
+            with pytest.raises(StoreUnavailableError, match="the store memory gave no answer in 3 s"):
+                await BackgroundCompactor(POLICY, store=store, store_seconds=3).__aenter__()
+
+    run(main)
+    assert [e.error for e in told if isinstance(e, events.BackgroundFailed)] == ["StoreUnavailableError"]
+
+
+def test_a_commit_that_answers_garbage_is_looked_up(run: Any) -> None:
+    class Odd(MemoryStore):
+        commits = True
+
+        async def commit(self, *arguments: Any) -> int:
+            if self.commits:
+                await super().commit(*arguments)
+            return None  # type: ignore[return-value]  # that is the fault
+
+    async def main() -> None:
+        source, store = conversation(), Odd()
+        async with BackgroundCompactor(POLICY, replying(GOOD), store=store) as background:
+            background.start("c", source)
+            await background.wait("c")
+            store.commits = False
+            assert await background.swap("c", source) is source
+            assert background.status("c") == "ready"
+            store.commits = True
+            assert len(await background.swap("c", source)) == 4
+
+    run(main)
+
+
 def test_a_commit_whose_answer_was_lost_is_known_again(run: Any) -> None:
     class Losing(MemoryStore):
         loses = True
@@ -468,6 +538,8 @@ def test_wrong_arguments_are_named(run: Any) -> None:
     async def main() -> None:
         with pytest.raises(ArgumentError, match="lease_seconds"):
             BackgroundCompactor(POLICY, lease_seconds=0)
+        with pytest.raises(ArgumentError, match="store_seconds"):
+            BackgroundCompactor(POLICY, store_seconds=0)
         async with BackgroundCompactor(POLICY) as background:
             with pytest.raises(ArgumentError):
                 background.start("", conversation())

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from turnfold.errors import CorruptStoreError, NewerStoreError, StoreConflictError, StoreUnavailableError
+from turnfold.model.state import NO_STATE
 from turnfold.model.stored import StoredSummary
 from turnfold.stores import SQLiteStore
 from turnfold.stores.sqlite import APPLICATION_ID, SCHEMA_VERSION
@@ -151,6 +152,43 @@ async def test_broken_off_within_a_commit_nothing_of_it_is_there(
     assert await consistent(path) == 0
     assert await store.commit(lease, summary) == 1, "the same lease is still good"
     await store.aclose()
+
+
+@pytest.mark.parametrize("fails", ["BEGIN IMMEDIATE", "ROLLBACK", "COMMIT"])
+@pytest.mark.parametrize("error", [sqlite3.OperationalError, MemoryError])
+async def test_a_statement_that_fails_leaves_no_transaction_open(
+    path: Path, summary: StoredSummary, fails: str, error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a disk does that is full for a moment: what was to be done is done or not, and the next call works."""
+    failing: list[str] = []
+
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+            if sql == "ROLLBACK" and sql in failing:
+                raise error("no")
+            done = super().execute(sql, parameters)
+            if sql in failing or ("ROLLBACK" in failing and sql.startswith("INSERT INTO summaries")):
+                done.close()
+                raise error("no")
+            return done
+
+    usual = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **options: usual(*given, factory=Failing, **options))
+    store = SQLiteStore(path, wait_seconds=0)
+    lease = await store.begin("c")
+    assert lease is not None
+    failing.append(fails)
+    with pytest.raises((StoreUnavailableError, MemoryError)):
+        await store.commit(lease, summary)
+    failing.clear()
+    other = SQLiteStore(path, wait_seconds=0)
+    await other.save_state("d", NO_STATE)
+    if fails == "COMMIT":
+        assert await consistent(path) == 1
+    else:
+        assert await store.commit(lease, summary) == 1
+    await store.aclose()
+    await other.aclose()
 
 
 async def test_cancelled_after_the_commit_it_says_what_it_did(path: Path, summary: StoredSummary) -> None:

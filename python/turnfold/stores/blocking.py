@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import ParamSpec, Self, TypeVar
 from uuid import uuid4
@@ -199,6 +198,4 @@ class BlockingStore(ABC):
 
 def stop_if_cancelled() -> None:
     """Raise where the caller of this worker thread was cancelled: before a transaction commits, never after."""
-    # A virtual clock runs the work of threads in place, where nothing can be cancelled meanwhile.
-    with suppress(RuntimeError):
-        anyio.from_thread.check_cancelled()
+    anyio.from_thread.check_cancelled()

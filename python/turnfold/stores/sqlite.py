@@ -135,15 +135,23 @@ class SQLiteStore(BlockingStore):
         """Give the connection within a transaction: committed at the end, rolled back whatever is raised."""
         with self._lock, self._named_errors():
             connection = self._connection()
-            connection.execute(begin)
             try:
+                connection.execute(begin)
                 yield connection
                 self._before_commit()
                 connection.execute("COMMIT")
             except BaseException:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+                self._roll_back(connection)
                 raise
+
+    def _roll_back(self, connection: sqlite3.Connection) -> None:
+        try:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+        except Exception:  # noqa: BLE001  # what was raised first is what went wrong
+            # It would refuse every transaction from now on. Closed, it forgets the one that is open.
+            self._open = None
+            connection.close()
 
     def _before_commit(self) -> None:
         """Do what is done while a transaction is written and not committed. Tests break it off here."""
@@ -206,7 +214,8 @@ class SQLiteStore(BlockingStore):
                 connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
             connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
 
     @contextmanager

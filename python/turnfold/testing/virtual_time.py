@@ -1,12 +1,14 @@
 """A clock that jumps: hours of waiting in a test take no time, and two runs are the same."""
 
 import asyncio
+import math
 import selectors
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal, TypeVar
 
 import anyio
+import anyio.from_thread
 import anyio.lowlevel
 import anyio.to_thread
 
@@ -24,9 +26,9 @@ def run_virtual(main: Callable[[], Awaitable[_R]], backend: Backend = "asyncio")
     """Run `main` in an event loop of its own, whose clock jumps to the next time limit whenever all tasks wait.
 
     What is sent to a thread through `anyio.to_thread.run_sync` runs in place, so that nothing depends on how fast
-    threads are: this is for work that ends, not for functions that block. `anyio.current_time()` is the virtual time,
-    from 0. On trio the package must be installed. Raises `NothingLeftError` (asyncio) where the run would hang for
-    ever.
+    threads are: this is for work that ends, not for functions that block. `anyio.from_thread.check_cancelled` works in
+    it. `anyio.current_time()` is the virtual time, from 0. On trio the package must be installed. Raises
+    `NothingLeftError` (asyncio) where the run would hang for ever.
     """
     with _threads_in_place():
         if backend == "asyncio":
@@ -67,17 +69,31 @@ class _JumpingSelector(selectors.DefaultSelector):
         return []
 
 
+class _StoppedError(BaseException):
+    """The caller of work that runs in place was cancelled."""
+
+
 @contextmanager
 def _threads_in_place() -> Iterator[None]:
-    usual = anyio.to_thread.run_sync
+    usual, usual_check = anyio.to_thread.run_sync, anyio.from_thread.check_cancelled
 
     async def in_place(function: Callable[..., object], *arguments: object, **options: object) -> object:
         del options
         await anyio.lowlevel.checkpoint()
-        return function(*arguments)
+        try:
+            return function(*arguments)
+        except _StoppedError:
+            await anyio.lowlevel.checkpoint()
+            raise
+
+    def check() -> None:
+        if anyio.current_effective_deadline() == -math.inf:
+            raise _StoppedError
 
     anyio.to_thread.run_sync = in_place  # type: ignore[assignment]
+    anyio.from_thread.check_cancelled = check
     try:
         yield
     finally:
         anyio.to_thread.run_sync = usual
+        anyio.from_thread.check_cancelled = usual_check
