@@ -1,6 +1,6 @@
 """Compactions beside a conversation that goes on: begun, swapped in when they are done, kept in a store."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Final, Literal, Self, TypeVar
@@ -27,6 +27,7 @@ from turnfold.model.stored import Lease, StoredSummary, check_conversation
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.plan import plan
 from turnfold.planning.swap import stored_summary, swap_in
+from turnfold.prompts.redact import Redact, careful
 from turnfold.stores.memory import MemoryStore
 from turnfold.stores.protocol import LEASE_SECONDS, Store
 from turnfold.summarizers.protocol import Summarizer
@@ -43,8 +44,6 @@ STORE_SECONDS: Final = 20.0
 
 Status = Literal["idle", "running", "ready"]
 """`running`: a compaction is at work; `ready`: it is done and waits for `swap`; `idle`: neither."""
-
-Redact = Callable[[str], str]
 
 _R = TypeVar("_R")
 
@@ -115,7 +114,7 @@ class BackgroundCompactor:
         self._policy = policy
         self._summarizer = summarizer if summarizer is None or redact is None else Redacting(summarizer, redact)
         self._store: Store = MemoryStore() if store is None else store
-        self._redact = redact
+        self._redact = None if redact is None else careful(redact)
         self._deadline_seconds = deadline_seconds
         self._on_failure: OnFailure = on_failure
         self._calls = calls
@@ -235,13 +234,15 @@ class BackgroundCompactor:
         if not isinstance(swapped, Transcript):
             await self._discard(job, swapped)
             return transcript
-        kept = summary if self._redact is None else await in_thread(stored_summary, job.source, result, self._redact)
         try:
+            kept = summary
+            if self._redact is not None:
+                kept = await in_thread(stored_summary, job.source, result, self._redact)
             version = await self._commit(lease, structs.replace(kept, token=lease.token))
         except StoreConflictError:
             await self._discard(job, "conflict")
             return transcript
-        except Exception as error:  # noqa: BLE001  # whatever a store raises, the turn goes on
+        except Exception as error:  # noqa: BLE001  # whatever a store or a redaction raises, the turn goes on
             self._tell_failed(job.conversation, error)
             return transcript
         # From here on nothing is awaited: what the store has is handed over.

@@ -6,24 +6,44 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import anthropic
 import anyio
 import msgspec
+import openai
 import pytest
 import stamina
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+import turnfold
 from turnfold import telemetry
 from turnfold.background import BackgroundCompactor
+from turnfold.batch import compact_batch
+from turnfold.batch.journal import Journal
+from turnfold.batch.remembered import Remembered
 from turnfold.compactor import compact
+from turnfold.errors import SummarizerError
 from turnfold.model.events import AnyEvent
+from turnfold.model.plan import Skip
 from turnfold.model.policy import DedupeResults, MaskResults, OnRequest, Policy, Summarize, TruncateResults
+from turnfold.model.provider import ProviderRequest
 from turnfold.model.selection import KeepToolGroups
 from turnfold.model.splits import KeepMessages
 from turnfold.planning.apply import CompactionResult
 from turnfold.stores import SQLiteStore
-from turnfold.summarizers import Anthropic, Fallback, Function, OpenAICompatible, Redacting, Rules
+from turnfold.summarizers import (
+    Anthropic,
+    Fallback,
+    Function,
+    Hedged,
+    Limited,
+    OpenAICompatible,
+    RateLimit,
+    Redacting,
+    Rules,
+    compact_at_provider,
+)
 from turnfold.testing.fakes import Scripted, Step, replying, scripted
 from turnfold.testing.http_server import Answer, serve
 from turnfold.transcript import Message, Transcript
@@ -226,3 +246,155 @@ async def test_a_key_in_what_a_function_raises_is_told_to_nobody_unasked(watch: 
             subscription.close()
     assert "summarizer.finished" in left
     assert KEY not in left
+
+
+SAYS = "## Findings\n- It failed in a0.py, and nobody knows why; the log of the build was looked at."
+
+
+def reply_of(sdk: type) -> Answer:
+    if sdk is OpenAICompatible:
+        return Answer({"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "content": SAYS}}]})
+    return Answer({"content": [{"type": "text", "text": SAYS}], "stop_reason": "end_turn"})
+
+
+def request_body(sdk: type) -> Transcript:
+    """A request for the summarizer's own model, so that one that appends would send it as it stands."""
+    messages = conversation().messages
+    if sdk is OpenAICompatible:
+        body: dict[str, object] = {"model": "m-1", "messages": messages, "metadata": {"owner": SECRET}}
+    else:
+        talk = [{"role": m["role"], "content": m["content"]} for m in messages if m["role"] in {"user", "assistant"}]
+        talk = [*(message for message in talk if message["content"]), {"role": "user", "content": "Go on."}]
+        body = {"model": "m-1", "max_tokens": 99, "system": f"Never say {SECRET}.", "messages": talk}
+    return Transcript.from_json(msgspec.json.encode(body))
+
+
+@pytest.mark.parametrize("appends", [False, True], ids=["quotes", "appends"])
+@pytest.mark.parametrize("around", ["backend", "chain"])
+@pytest.mark.parametrize("sdk", [OpenAICompatible, Anthropic])
+async def test_no_request_over_http_holds_it(watch: Watch, sdk: Any, around: str, appends: bool) -> None:
+    """Retries, a second request, pieces and the call that puts them together, a live request: all that is sent."""
+    empty = Answer({"choices": [{"message": {"content": ""}}], "content": []})
+    busy = Answer({"error": {"message": "later"}}, 503)
+    source = request_body(sdk)
+    for window in (None, 1_500):
+        async with serve(busy, empty, reply_of(sdk)) as server:
+            base_url = f"{server.url}/v1" if sdk is OpenAICompatible else server.url
+            own = hide if around == "backend" else None
+            model = sdk("m-1", api_key=KEY, base_url=base_url, window_tokens=window, appends=appends, redact=own)
+            both = Hedged(model, after_seconds=0)
+            chain = Fallback(Limited(both, rate=RateLimit(requests_per_minute=10_000)), Rules())
+            result = await compact(source, SUMMARIZE, chain if around == "backend" else Redacting(chain, hide))
+        assert isinstance(result, CompactionResult)
+        assert len(server.received) >= 2 if window is None else result.coverage.pieces > 1
+        for received in server.received:
+            assert SECRET.encode() not in received.body
+            assert SECRET not in f"{received.path} {received.headers}"
+            assert KEY.encode() not in received.body
+        assert any(b"[hidden]" in received.body for received in server.received)
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic"])
+async def test_a_compaction_by_the_provider_is_redacted_everywhere(kind: str) -> None:
+    async with serve(Answer({"error": {"message": "no"}}, 400)) as server:
+        transcript, request, client = asking_provider(kind, server.url)
+        async with client:
+            for redact in (hide, None):
+                with pytest.raises(SummarizerError, match="no"):
+                    await compact_at_provider(transcript, request, client, redact=redact)
+    redacted, plain = (received.body for received in server.received)
+    assert SECRET.encode() in plain, "the test can fail"
+    assert SECRET.encode() not in redacted
+    assert redacted.replace(b"[hidden]", SECRET.encode()) == plain, "all else is byte for byte the same"
+
+
+async def test_a_provider_is_sent_nothing_where_the_hook_fails() -> None:
+    def broken(text: str) -> str:
+        raise KeyError(text)
+
+    async with serve(Answer()) as server:
+        transcript, request, client = asking_provider("openai", server.url)
+        async with client:
+            hooks: list[tuple[Any, str]] = [(broken, "raised KeyError"), (len, "gave int")]
+            for redact, what in (*hooks, (lambda _: "x", "provider refuses")):
+                caught = None
+                try:
+                    await compact_at_provider(transcript, request, client, redact=redact)
+                except SummarizerError as error:
+                    caught = error
+                assert caught is not None
+                assert what in str(caught)
+                assert "nothing was sent" in str(caught)
+                assert caught.__context__ is None, "what it raised may quote the text"
+    assert server.received == []
+
+
+def asking_provider(kind: str, url: str) -> tuple[Transcript, ProviderRequest, Any]:
+    text = f"Step with /srv/{SECRET}/a.py. {PROSE * 20}"
+    client: Any
+    if kind == "openai":
+        call = {"type": "function_call", "call_id": SECRET, "name": "run", "arguments": f'{{"{SECRET}": 1.0}}'}
+        output = {"type": "function_call_output", "call_id": SECRET, "output": SECRET}
+        items = [{"type": "message", "role": "user", "content": text}, call, output]
+        body: dict[str, object] = {"model": "m", "input": items, "instructions": f"Hide {SECRET}, \u00e9."}
+        client = openai.AsyncOpenAI(api_key=KEY, base_url=f"{url}/v1")
+    else:
+        use = {"type": "tool_use", "id": "c1", "name": "run", "input": {SECRET: {"deep": [SECRET, 1.50]}}}
+        result = {"type": "tool_result", "tool_use_id": "c1", "content": [{"type": "text", "text": SECRET}]}
+        talk = [
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]},
+        ]
+        tools = [{"name": "run", "description": SECRET, "input_schema": {"type": "object"}}]
+        body = {"model": "m", "max_tokens": 9, "system": SECRET, "tools": tools, "messages": talk}
+        client = anthropic.AsyncAnthropic(api_key=KEY, base_url=url)
+    transcript = Transcript.from_json(msgspec.json.encode(body))
+    skip = turnfold.plan(transcript, turnfold.presets.provider_compaction(None, 100))
+    assert isinstance(skip, Skip)
+    assert skip.request is not None, skip
+    return transcript, skip.request, client
+
+
+async def test_a_hook_that_fails_at_the_store_costs_no_turn(watch: Watch) -> None:
+    broken = False
+
+    def hook(text: str) -> str:
+        if broken:
+            raise KeyError(text)
+        return hide(text)
+
+    source = conversation()
+    with telemetry.listening(watch.told.append, text=True, redact=hide):
+        async with (
+            SQLiteStore(watch.path) as store,
+            BackgroundCompactor(SUMMARIZE, replying(SAYS), store=store, redact=hook) as background,
+        ):
+            background.start("c", source)
+            assert await background.wait("c") == "ready"
+            broken = True
+            assert await background.swap("c", source) is source
+            assert (await store.load("c")).version == 0, "nothing was written"
+            broken = False
+            assert await background.swap("c", source) is not source
+            left = watch.left()
+    assert "background.failed" in left
+    assert "The redaction hook raised KeyError" in left
+    assert SECRET not in left
+
+
+@pytest.mark.parametrize("sdk", [OpenAICompatible, Anthropic])
+async def test_a_journal_holds_neither_a_key_nor_what_was_hidden(tmp_path: Path, sdk: Any) -> None:
+    echoing = Answer({"error": {"message": f"Incorrect key {KEY}"}}, 401)
+    async with serve(echoing, reply_of(sdk)) as server:
+        base_url = f"{server.url}/v1" if sdk is OpenAICompatible else server.url
+        model = sdk("m-1", api_key=KEY, base_url=base_url)
+        with Journal(tmp_path / "journal.db", "a run") as journal:
+            chain = Redacting(Remembered(model, journal, repr(model)), hide)
+            async for item in compact_batch([request_body(sdk)] * 3, SUMMARIZE, chain):
+                assert isinstance(item.result, CompactionResult)
+            assert len(server.received) == 2, "the reply was remembered"
+            files = b"".join(file.read_bytes() for file in tmp_path.iterdir())
+    assert SAYS[:20].encode() in files
+    assert KEY.encode() not in files
+    assert SECRET.encode() not in files

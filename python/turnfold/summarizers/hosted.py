@@ -111,11 +111,10 @@ class Hosted(ABC, Generic[ClientT]):
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Send the request's prompt and return the reply. Raises `SummarizerError`; cancellation goes through."""
-        shown = redacted(request, self._redact)
         if request.source_tokens < OFFLOADED_TOKENS:
-            prompt, body = self._written(shown)
+            shown, prompt, body = self._written(request)
         else:
-            prompt, body = await in_thread(self._written, shown)
+            shown, prompt, body = await in_thread(self._written, request)
         secrets: list[str] = [] if self._base_url is None else [urlsplit(self._base_url).password or ""]
         secrets.append(self._key() or "")
         started = anyio.current_time()
@@ -184,16 +183,17 @@ class Hosted(ABC, Generic[ClientT]):
     def _most_output(self, request: SummaryRequest) -> int:
         return request.max_tokens + self._reasoning_tokens
 
-    def _written(self, request: SummaryRequest) -> tuple[Prompt, bytes | None]:
-        """Return the prompt; and the body of the live request instead, where there is one that this model answers."""
+    def _written(self, request: SummaryRequest) -> tuple[SummaryRequest, Prompt, bytes | None]:
+        """Return the request as it may be seen, its prompt, and the live request's body if that is sent instead."""
+        request = redacted(request, self._redact)
         if self.appends and request.live is not None:
             live = Transcript.from_json(request.live)
             # Another model has another cache, and another provider would not read it.
             if (live.format, live.model) == (self._wire_format, self.model):
-                return Prompt("", "", 0), self._live_body(live, request)
+                return request, Prompt("", "", 0), self._live_body(live, request)
         prompt = self._render(request)
         self._check_window(prompt, request)
-        return prompt, None
+        return request, prompt, None
 
     def _check_window(self, prompt: Prompt, request: SummaryRequest) -> None:
         """Refuse what the model would refuse, before it costs anything."""

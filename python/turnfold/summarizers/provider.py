@@ -1,17 +1,21 @@
 """A compaction that the provider makes itself: its request is sent, and the answer becomes a transcript."""
 
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 import msgspec
 
-from turnfold.errors import ArgumentError, SummarizerError
+from turnfold import checks
+from turnfold.errors import ArgumentError, SummarizerError, TurnfoldError
 from turnfold.model.provider import ProviderRequest
 from turnfold.model.summary import NO_USAGE, Usage
 from turnfold.planning.provider import provider_body
+from turnfold.prompts.redact import Redact, redacted_body
 from turnfold.summarizers.hosted import TIMEOUT_SECONDS, count_of
 from turnfold.summarizers.sdk_faults import fault_from
+from turnfold.summarizers.threads import in_thread
 from turnfold.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -55,6 +59,7 @@ async def compact_at_provider(
     request: ProviderRequest,
     client: "AsyncOpenAI | AsyncAnthropic",
     *,
+    redact: Redact | None = None,
     timeout_seconds: float | None = TIMEOUT_SECONDS,
 ) -> ProviderCompaction:
     """Send `request`, which the preset `provider_compaction` made for `transcript`, and read the answer.
@@ -62,13 +67,18 @@ async def compact_at_provider(
     OpenAI Responses gives the user's messages and one sealed item; Anthropic Messages one block that stands for all
     messages, the last one included: a message of the user comes next. Works on asyncio and trio; nothing is retried.
 
-    Raises `SummarizerError` where the call fails or the provider says that its compaction did, and `ArgumentError` for
-    a client of another provider.
+    `redact` is applied to every string of the request before it is sent: texts, names of tools and of fields,
+    instructions, metadata. It must leave alone what the request is made of (roles, types, the model) and what the
+    provider sealed or signed; where it makes the request invalid nothing is sent. The transcript that comes back holds
+    what the provider made of the redacted messages, beside its own fields as they were.
+
+    Raises `SummarizerError` where the call fails, `redact` raises or the provider says that its compaction failed, and
+    `ArgumentError` for a client of another provider.
     """
     sdk_name = _FORMATS.get(transcript.format, "")
     if type(client).__module__.partition(".")[0] != sdk_name:
         raise ArgumentError(f"A transcript in {transcript.format} is not compacted by {type(client).__name__}")
-    body = provider_body(transcript, request)
+    body = await in_thread(_body, transcript, request, redact)
     fault = SummarizerError(f"No reply in {timeout_seconds} s", "timeout")
     with anyio.move_on_after(timeout_seconds):
         try:
@@ -76,6 +86,18 @@ async def compact_at_provider(
         except Exception as error:  # noqa: BLE001  # whatever an SDK raises has a name here
             fault = fault_from(import_module(sdk_name), error, str(getattr(client, "api_key", None) or ""))
     raise fault
+
+
+def _body(transcript: Transcript, request: ProviderRequest, redact: Redact | None) -> bytes:
+    body = provider_body(transcript, request)
+    if redact is None:
+        return body
+    body = redacted_body(body, redact)
+    # What a message's fault says may quote it.
+    with suppress(TurnfoldError):
+        if checks.scan(Transcript.from_json(body, format=transcript.format)).ok:
+            return body
+    raise SummarizerError("The redaction hook made the request one that the provider refuses: nothing was sent")
 
 
 async def _send(client: "AsyncOpenAI | AsyncAnthropic", sdk_name: str, request: ProviderRequest, body: bytes) -> bytes:
