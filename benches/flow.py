@@ -97,8 +97,9 @@ def compare(calls: int) -> None:
         )
 
 
-async def pauses(work: Callable[[], Awaitable[object]]) -> list[float]:
-    """Run `work`, and measure how long the loop is away each time, beyond the millisecond it is let go.
+async def pauses(work: Callable[[], Awaitable[object]]) -> list[tuple[float, str]]:
+    """Run `work`, and measure how long the loop is away each time, beyond the millisecond it is let go, and what
+    another thread is at when it comes back.
 
     Time without a processor is not counted: what the loop's thread waited for one (Linux's schedstat), and what all of
     the process did not work.
@@ -108,7 +109,7 @@ async def pauses(work: Callable[[], Awaitable[object]]) -> list[float]:
     def waited() -> float:
         return int(schedstat.read_text().split()[1]) / 1e9 if schedstat.exists() else 0.0
 
-    found: list[float] = []
+    found: list[tuple[float, str]] = []
     stopped = False
 
     async def tick() -> None:
@@ -116,7 +117,7 @@ async def pauses(work: Callable[[], Awaitable[object]]) -> list[float]:
             queued, before, worked = waited(), time.perf_counter(), time.process_time()
             await asyncio.sleep(0.001)
             away, worked = time.perf_counter() - before - 0.001, time.process_time() - worked
-            found.append(min(away - (waited() - queued), worked))
+            found.append((min(away - (waited() - queued), worked), elsewhere()))
 
     ticking = asyncio.create_task(tick())
     try:
@@ -127,13 +128,27 @@ async def pauses(work: Callable[[], Awaitable[object]]) -> list[float]:
     return sorted(found)
 
 
+def elsewhere() -> str:
+    """Say at which line of ours a thread other than this one is."""
+    own = threading.get_ident()
+    for thread, frame in sys._current_frames().items():  # noqa: SLF001  # the documented way
+        at = frame if thread != own else None
+        while at is not None:
+            if "turnfold" in at.f_code.co_filename and "threads.py" not in at.f_code.co_filename:
+                return f"{Path(at.f_code.co_filename).name}:{at.f_lineno}, {at.f_code.co_name}"
+            at = at.f_back
+    return "nowhere of ours"
+
+
 def loop(rounds: int) -> None:
     body = agent_session()
     policy = Policy(OnRequest(), (Summarize(KeepMessages(20)),), name="bench")
     print(f"a body of {len(body) / 1e6:.2f} MB; the loop's pauses in ms over {rounds} rounds, largest of each round")
 
     async def reply(request: SummaryRequest) -> str:
-        return "It read the modules, one after the other."
+        # Long and in order enough that every check is made.
+        names = ", ".join(request.identifiers[:40])
+        return f"## Findings\n- It read {names}. " + "The modules were read, one after the other. " * 20
 
     async def once() -> None:
         async for one in compact_batch([fresh()], policy, Function(reply)):
@@ -167,16 +182,25 @@ def loop(rounds: int) -> None:
 
     async def main() -> None:
         for name, work in (("compact", once), ("idle loop", idle), ("a Python thread", python_thread)):
-            largest = []
+            largest: list[float] = []
+            places: list[tuple[float, str]] = []
             for _ in range(rounds):
                 gc.collect()
                 gc.disable()
-                largest.append((await pauses(work))[-1] * 1000)
+                found = await pauses(work)
+                largest.append(found[-1][0] * 1000)
+                places += found
                 gc.enable()
             largest.sort()
             print(
                 f"  {name}: median {largest[len(largest) // 2]:.1f}, lowest {largest[0]:.1f}, highest {largest[-1]:.1f}"
             )
+            if name == "compact":
+                longest: dict[str, list[float]] = {}
+                for seconds, place in places:
+                    longest.setdefault(place, []).append(seconds * 1000)
+                for place, ms in sorted(longest.items(), key=lambda one: -max(one[1]))[:5]:
+                    print(f"    up to {max(ms):.1f} ms, {sum(m > 1 for m in ms)} over 1 ms, beside {place}")
 
     asyncio.run(main())
 

@@ -11,6 +11,7 @@ from turnfold import meter
 from turnfold.errors import ArgumentError
 from turnfold.model.judgement import BY_RULE, ReplyFault, ReplyPolicy
 from turnfold.model.summary import SummaryReply
+from turnfold.prompts import measures
 from turnfold.prompts.judge import judge
 from turnfold.prompts.measures import Source, copied_share
 from turnfold.prompts.mend import made_plain, poses
@@ -225,3 +226,11 @@ def test_the_copied_share_of_a_long_source_is_found_wherever_it_stands() -> None
     source = Source(summary_request((("user", "text", "\n".join(paragraphs)),), identifiers=()))
     assert copied_share("\n".join(paragraphs[1_500:1_503]), source) == 1
     assert copied_share(f"{paragraphs[2_999]} {'Nothing of this was ever said. ' * 20}", source) < 0.4
+
+
+@given(st.lists(st.text(alphabet=st.characters() | st.sampled_from(" \n\t\x1c\u3000")), max_size=5))
+def test_texts_in_chunks_are_what_they_are_whole(texts: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(measures, "_CHUNK", 4)
+        assert measures.on_one_line(texts) == " ".join("\n".join(texts).split())
+        assert [measures.folded(text) for text in texts] == [text.casefold() for text in texts]

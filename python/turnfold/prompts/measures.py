@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from typing import Final
@@ -26,6 +26,8 @@ _SPOKEN_LINE = re.compile(
     "^\\s*(?:system|developer|user|human|assistant|model|tool)\\s*[:\uff1a]", re.IGNORECASE | re.MULTILINE
 )
 _QUOTATION = re.compile(r"^<turnfold-(?:transcript|message|call|result|reasoning)\b", re.MULTILINE)
+_SPACE = re.compile(r"\s")
+_CHUNK: Final = 1 << 15  # characters: one call of the interpreter's on much more would hold it for milliseconds
 _UNSPACED: Final = {"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"}
 
 
@@ -38,7 +40,7 @@ class Source:
     @cached_property
     def conversation(self) -> str:
         """The messages that the reply replaces, one text after the other."""
-        return "\n".join(part.text for message in self._request.messages for part in message.parts)
+        return "\n".join(self._texts())
 
     @cached_property
     def all(self) -> str:
@@ -51,12 +53,15 @@ class Source:
     @cached_property
     def collapsed(self) -> str:
         """The conversation on one line."""
-        return " ".join(self.conversation.split())
+        return on_one_line(self._texts())
 
     @cached_property
     def folded(self) -> str:
         """Everything, without regard to case."""
-        return self.all.casefold()
+        return folded(self.all)
+
+    def _texts(self) -> Iterator[str]:
+        return (part.text for message in self._request.messages for part in message.parts)
 
     def by_worth(self, names: Sequence[str]) -> list[str]:
         """Return `names`, which are in the order in which they came, the ones first that are missed most.
@@ -68,6 +73,25 @@ class Source:
         failed = "\n".join(part.text for _, part in parts if part.is_error)
         ranks = zip(meter.occurring(names, user), meter.occurring(names, failed), range(len(names)), names, strict=True)
         return [name for *_, name in sorted(ranks, key=lambda r: (r[0], r[1], r[2]), reverse=True)]
+
+
+def on_one_line(texts: Iterable[str]) -> str:
+    """Return texts with single spaces for all that is blank between words; the interpreter is free now and then."""
+    return " ".join(filter(None, (" ".join(piece.split()) for text in texts for piece in _between_words(text))))
+
+
+def folded(text: str) -> str:
+    """Return a text without regard to case, as `str.casefold`; the interpreter is free now and then."""
+    return "".join(text[start : start + _CHUNK].casefold() for start in range(0, len(text), _CHUNK))
+
+
+def _between_words(text: str) -> Iterator[str]:
+    """Cut a text where it is blank, into pieces of a chunk or a little more."""
+    start = 0
+    while len(text) - start > _CHUNK and (gap := _SPACE.search(text, start + _CHUNK)) is not None:
+        yield text[start : gap.start()]
+        start = gap.start()
+    yield text[start:]
 
 
 def copied_share(text: str, source: Source) -> float:
@@ -141,14 +165,14 @@ def shares_nothing(text: str, source: Source) -> bool:
 
     Only for texts of eight words or more, and only where both are in one script: a translation shares few words.
     """
-    words = list(_words(text))
-    if len(words) < _LEAST_WORDS or len(list(islice(_words(source.all), _LEAST_WORDS))) < _LEAST_WORDS:
+    words = list(_words(folded(text)))
+    if len(words) < _LEAST_WORDS or len(list(islice(_words(source.folded), _LEAST_WORDS))) < _LEAST_WORDS:
         return False
     return _script(text) == _script(source.all) and not any(word in source.folded for word in words)
 
 
 def _words(text: str) -> "chain[str]":
-    return chain.from_iterable(_stems(found[0]) for found in _WORD.finditer(text.casefold()))
+    return chain.from_iterable(_stems(found[0]) for found in _WORD.finditer(text))
 
 
 def _stems(word: str) -> tuple[str, ...]:

@@ -8,17 +8,16 @@ import msgspec
 from msgspec import structs
 
 from turnfold.errors import NoSummaryError, SummarizerError
-from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault, ReplyPolicy
+from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault
 from turnfold.model.result import Attempt, AttemptOutcome
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
-from turnfold.prompts.judge import Verdict, judge
 from turnfold.summarizers.deadline import current_deadline, handed_down
 from turnfold.summarizers.detached import Detached
 from turnfold.summarizers.faults import fault_of
+from turnfold.summarizers.judging import judged
 from turnfold.summarizers.member import Member
 from turnfold.summarizers.protocol import Summarizer, appends, model_of, reserve_of, window_of
 from turnfold.summarizers.telling import tell_fell_back, tell_finished, tell_rejected, tell_retried, tell_started
-from turnfold.summarizers.threads import in_thread
 
 Report = Callable[[Attempt], None]
 """Told of each attempt."""
@@ -27,9 +26,6 @@ FIRST_WAIT_SECONDS: Final = 0.5
 LONGEST_WAIT_SECONDS: Final = 30.0
 """Waits between tries double from the first to this one, with as much again at random as the first. A server that wants
 to be left alone for longer is not asked again."""
-
-OFFLOADED_TOKENS: Final = 20_000
-"""A reply to so much source is judged in a thread."""
 
 
 class _AgainError(Exception):
@@ -192,7 +188,7 @@ async def _try(member: Member, request: SummaryRequest, told: Report, try_number
     try:
         reply = await _within(member.timeout_seconds, call)
         usage = _reported(reply.usage)
-        verdict = await _judged(reply, request, member.policy or DEFAULT_REPLY_POLICY)
+        verdict = await judged(reply, request, member.policy or DEFAULT_REPLY_POLICY)
     except anyio.get_cancelled_exc_class():
         report(Attempt(name, "left_behind" if call.left_behind else "deadline"))
         raise
@@ -225,13 +221,6 @@ def _checked(reply: object) -> SummaryReply:
     if not isinstance(text, str):
         raise SummarizerError(f"The text of a reply must be a str, not {type(text).__name__}", "garbled")
     return reply
-
-
-async def _judged(reply: SummaryReply, request: SummaryRequest, policy: ReplyPolicy) -> Verdict:
-    """Judge a reply; in a thread where its source is long enough to hold up the event loop."""
-    if request.source_tokens < OFFLOADED_TOKENS:
-        return judge(reply, request, policy)
-    return await in_thread(judge, reply, request, policy)
 
 
 def _in_time(wait_seconds: float | None) -> bool:

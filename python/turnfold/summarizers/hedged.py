@@ -6,8 +6,9 @@ import anyio
 from msgspec import structs
 
 from turnfold.errors import ArgumentError
+from turnfold.model.judgement import ReplyPolicy
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
-from turnfold.prompts.judge import judge
+from turnfold.summarizers.judging import judged
 from turnfold.summarizers.protocol import Summarizer, window_of
 from turnfold.summarizers.wrapping import Wrapping
 
@@ -36,7 +37,7 @@ class Hedged(Wrapping):
 
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Return the first good reply."""
-        race = _Race()
+        race = _Race(self.reply_policy)
         async with anyio.create_task_group() as group:
             group.start_soon(race.run, self._inner, request)
             waiting = [self._second]
@@ -45,39 +46,40 @@ class Hedged(Wrapping):
                 with anyio.move_on_after(self._after_seconds if waiting else None):
                     await race.arrived.wait()
                 running -= race.collect()
-                if any(self._is_good(result, request) for result in race.results):
+                if race.good:
                     group.cancel_scope.cancel()
                     break
                 if waiting:
                     running += 1
                     group.start_soon(race.run, waiting.pop(), request)
-        return self._best(race.results, request)
-
-    def _is_good(self, result: "SummaryReply | Exception", request: SummaryRequest) -> bool:
-        return isinstance(result, SummaryReply) and judge(result, request, self.reply_policy).text is not None
-
-    def _best(self, results: "list[SummaryReply | Exception]", request: SummaryRequest) -> SummaryReply:
-        replies = [result for result in results if isinstance(result, SummaryReply)]
-        good = [reply for reply in replies if self._is_good(reply, request)]
-        if replies:
-            return structs.replace((good or replies)[0], usage=sum((reply.usage for reply in replies), NO_USAGE))
-        raise next(result for result in results if isinstance(result, Exception))
+        return race.best()
 
 
 @dataclass(slots=True)
 class _Race:
-    """What came so far, in the order in which it came."""
+    """What came so far, in the order in which it came; `good` are the replies that can be used."""
 
+    policy: ReplyPolicy
     results: list[SummaryReply | Exception] = field(default_factory=list)
+    good: list[SummaryReply] = field(default_factory=list)
     arrived: anyio.Event = field(default_factory=anyio.Event)
     _collected: int = 0
 
     async def run(self, summarizer: Summarizer, request: SummaryRequest) -> None:
         try:
-            self.results.append(await summarizer.summarize(request))
+            reply = await summarizer.summarize(request)
+            if (await judged(reply, request, self.policy)).text is not None:
+                self.good.append(reply)
+            self.results.append(reply)
         except Exception as error:  # noqa: BLE001  # the other one may do better
             self.results.append(error)
         self.arrived.set()
+
+    def best(self) -> SummaryReply:
+        replies = [result for result in self.results if isinstance(result, SummaryReply)]
+        if replies:
+            return structs.replace((self.good or replies)[0], usage=sum((reply.usage for reply in replies), NO_USAGE))
+        raise next(result for result in self.results if isinstance(result, Exception))
 
     def collect(self) -> int:
         """How many came since the last time."""

@@ -1,6 +1,8 @@
 """The kernel's work off the event loop."""
 
 import os
+import sys
+import threading
 from collections.abc import Callable
 from functools import partial
 from typing import Final, ParamSpec, TypeVar
@@ -12,10 +14,48 @@ from anyio.lowlevel import RunVar
 
 SMALL_BYTES: Final = 32_768
 
+SWITCH_SECONDS: Final = 0.001
+"""How soon a thread that works here lets another one have the interpreter, at most."""
+
 _LIMITER: Final = RunVar[anyio.CapacityLimiter]("turnfold_kernel")
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+class _Switching:
+    """Makes threads take turns at the interpreter sooner while any of them works here, unless they do already.
+
+    By default a thread keeps the interpreter for 5 ms, and the event loop, which needs it for microseconds, waits for
+    as long each time. It is a setting of the process: whoever changes it meanwhile keeps what they set.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._working = 0
+        self._before = 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self._working += 1
+            if self._working == 1:
+                self._before = sys.getswitchinterval()
+                if self._before > SWITCH_SECONDS:
+                    sys.setswitchinterval(SWITCH_SECONDS)
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._working -= 1
+            if not self._working and self._before > SWITCH_SECONDS and sys.getswitchinterval() == SWITCH_SECONDS:
+                sys.setswitchinterval(self._before)
+
+
+_SWITCHING: Final = _Switching()
+
+
+def _run(work: Callable[[], _R]) -> _R:
+    with _SWITCHING:
+        return work()
 
 
 async def in_thread(work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
@@ -29,7 +69,7 @@ async def in_thread(work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs)
     except LookupError:
         limiter = anyio.CapacityLimiter(os.cpu_count() or 1)
         _LIMITER.set(limiter)
-    return await anyio.to_thread.run_sync(partial(work, *args, **kwargs), limiter=limiter)
+    return await anyio.to_thread.run_sync(_run, partial(work, *args, **kwargs), limiter=limiter)
 
 
 async def beside(size_bytes: int, work: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
