@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from turnfold.summarizers.threads import SWITCH_SECONDS, in_thread
@@ -33,14 +34,18 @@ async def test_threads_take_turns_sooner_while_it_works(before: float, within: f
 
 async def test_only_the_last_of_several_puts_it_back() -> None:
     sys.setswitchinterval(0.005)
-    go, seen = threading.Event(), []
+    begun, go = threading.Event(), threading.Event()
+    seen: list[float] = []
 
     def late() -> None:
+        begun.set()
         go.wait(10)
         seen.append(sys.getswitchinterval())
 
     async with anyio.create_task_group() as group:
         group.start_soon(in_thread, late)
+        while not begun.is_set():
+            await anyio.lowlevel.checkpoint()
         await in_thread(sys.getswitchinterval)
         seen.append(sys.getswitchinterval())
         go.set()
