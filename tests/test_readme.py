@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def ran(text: str) -> str:
 
 
 def console(line: str) -> str:
-    program, *arguments = line.removeprefix("$ ").split()
+    program, *arguments = shlex.split(line.removeprefix("$ "))
     assert program == "turnfold", line
     with captured() as out:
         status = main(arguments)

@@ -67,7 +67,7 @@ from turnfold.transcript import Message, Transcript
 if TYPE_CHECKING:
     from turnfold import containers, stores, summarizers, telemetry
     from turnfold.background import BackgroundCompactor
-    from turnfold.batch import BatchItem, BatchLimits, compact_batch
+    from turnfold.batch import BatchEntry, BatchItem, BatchLimits, compact_batch
     from turnfold.compactor import compact, compact_sync
     from turnfold.containers import Log, read_log
     from turnfold.planning.apply import CompactionResult
@@ -84,6 +84,7 @@ __all__ = [
     "AnyOf",
     "AskProvider",
     "BackgroundCompactor",
+    "BatchEntry",
     "BatchItem",
     "BatchLimits",
     "Block",
@@ -184,6 +185,7 @@ __all__ = [
 # Who only meters and checks waits neither for anyio, which takes longer than all the rest, nor for planning.
 _ON_FIRST_USE: Final = {
     "BackgroundCompactor": "turnfold.background",
+    "BatchEntry": "turnfold.batch",
     "BatchItem": "turnfold.batch",
     "BatchLimits": "turnfold.batch",
     "compact_batch": "turnfold.batch",

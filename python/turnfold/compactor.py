@@ -28,6 +28,7 @@ from turnfold.planning.request import live_request, shown_share, summary_request
 from turnfold.prompts.appended import render_appended
 from turnfold.prompts.judge import judge
 from turnfold.prompts.schemas import schema_named
+from turnfold.summarizers.asked import is_asked
 from turnfold.summarizers.covering import NO_MODEL, Cuts, Progress, ask_whole
 from turnfold.summarizers.detached import any_left_behind
 from turnfold.summarizers.fallback import Fallback
@@ -71,7 +72,7 @@ class _Prepared:
     @property
     def asked(self) -> int:
         """How many of the holes somebody is asked for."""
-        return sum(_is_asked(request) for request in self.requests)
+        return sum(is_asked(request) for request in self.requests)
 
 
 @dataclass(slots=True)
@@ -119,7 +120,7 @@ async def compact(
 
     Raises only for wrong arguments: see `plan`.
     """
-    _check(policy, summarizer, deadline_seconds, on_failure)
+    check_arguments(policy, summarizer, deadline_seconds, on_failure)
     deadline = math.inf if deadline_seconds is None else anyio.current_time() + deadline_seconds
     size_bytes = _size(transcript, encoding, model)
     prepared = await beside(
@@ -168,7 +169,7 @@ def compact_sync(
     Without a summarizer nothing is awaited and it may be called anywhere. With one it starts an event loop of its own,
     so inside a running loop it raises `RunningLoopError`: await `compact` there.
     """
-    _check(policy, summarizer, deadline_seconds, on_failure)
+    check_arguments(policy, summarizer, deadline_seconds, on_failure)
     if summarizer is None:
         return _compact_by_rule(
             transcript,
@@ -235,9 +236,10 @@ def _size(transcript: Transcript, encoding: str | None, model: str | None) -> in
     return len(transcript.to_json()) if (encoding, model or transcript.model) in _COUNTED_BY else _LARGE
 
 
-def _check(
+def check_arguments(
     policy: Policy, summarizer: Summarizer | None, deadline_seconds: float | None, on_failure: OnFailure
 ) -> None:
+    """Raise for arguments that are wrong for any transcript."""
     if not isinstance(policy, Policy):
         raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
     if summarizer is not None and (isinstance(summarizer, type) or not hasattr(summarizer, "summarize")):
@@ -276,10 +278,6 @@ def _opened(transcript: Transcript, planned: CompactionPlan, started: float) -> 
     return _Prepared(transcript, planned, opened, requests, perf_counter() - started)
 
 
-def _is_asked(request: SummaryRequest) -> bool:
-    return schema_named(request.schema).style != "marker" and not request.by_rule
-
-
 async def _ask(
     prepared: _Prepared,
     chain: Fallback,
@@ -314,19 +312,15 @@ async def _ask(
             except (KeyboardInterrupt, SystemExit) as stop:
                 # Raised here it would reach the caller wrapped in a group, or tear down the loop around it.
                 filling.stopped_by = stop
-                everything.cancel()
+                group.cancel_scope.cancel()
 
-    with anyio.CancelScope(deadline=deadline) as everything:
+    with anyio.CancelScope(deadline=deadline):
         requests = prepared.requests
         if chain.appends:
             requests = await in_thread(_with_live, prepared, chain)
-        asked = [(hole, request) for hole, request in enumerate(requests) if _is_asked(request)]
-        if len(asked) == 1:
-            # A task of its own would cost a fifth of all that a small compaction does.
-            await fill(*asked[0])
-        else:
-            async with anyio.create_task_group() as group:
-                for hole, request in asked:
+        async with anyio.create_task_group() as group:
+            for hole, request in enumerate(requests):
+                if is_asked(request):
                     group.start_soon(fill, hole, request)
     if filling.stopped_by is not None:
         raise filling.stopped_by
@@ -344,7 +338,7 @@ def _with_live(prepared: _Prepared, chain: Fallback) -> tuple[SummaryRequest, ..
         )
         return request if live is None else structs.replace(request, live=live.to_json())
 
-    return tuple(with_live(request) if _is_asked(request) else request for request in prepared.requests)
+    return tuple(with_live(request) if is_asked(request) else request for request in prepared.requests)
 
 
 def _without_summary(prepared: _Prepared, filling: _Filling) -> Skip:
@@ -392,22 +386,14 @@ def _write_by_rule(hole: int, request: SummaryRequest, attempts: list[Attempt]) 
 
 
 def _result(applied: Applied, prepared: _Prepared, filling: _Filling, timings: Timings) -> CompactionResult:
-    return CompactionResult(
-        transcript=applied.transcript,
-        plan=applied.plan,
-        before=applied.before,
-        after=applied.after,
-        findings=applied.findings,
-        prefix=applied.prefix,
-        identifiers=applied.identifiers,
-        task_kept=applied.task_kept,
-        summary=applied.summary,
-        summary_role=applied.summary_role,
+    return CompactionResult.of(
+        applied,
         method=filling.replies[0][0] if prepared.requests else None,
         coverage=_coverage(prepared, filling),
         usage=sum((attempt.usage for attempt in filling.attempts), NO_USAGE),
         attempts=tuple(filling.attempts),
         timings=timings,
+        texts=tuple(filling.replies[hole][1].text for hole in range(len(prepared.requests))),
     )
 
 
@@ -429,7 +415,7 @@ def _coverage(prepared: _Prepared, filling: _Filling) -> Coverage:
     for hole, opening in enumerate(prepared.opened):
         method = filling.replies[hole][0]
         whole += opening.source_tokens
-        if method == Marker().name or not _is_asked(prepared.requests[hole]):
+        if method == Marker().name or not is_asked(prepared.requests[hole]):
             marked = True
             continue
         shown += int(opening.source_tokens * shown_share(prepared.transcript, opening))

@@ -205,4 +205,4 @@ def test_wrong_arguments() -> None:
             compact_batch(wrong, POLICY)
     for name in ("concurrency", "calls", "ahead", "item_seconds", "deadline_seconds"):
         with pytest.raises(ArgumentError, match=name):
-            BatchLimits(**{name: -1})
+            BatchLimits(**{name: -1})  # type: ignore[arg-type]

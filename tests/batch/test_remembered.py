@@ -5,7 +5,7 @@ import anyio.lowlevel
 import pytest
 
 from turnfold.batch.journal import Journal
-from turnfold.batch.remembered import Remembered
+from turnfold.batch.remembered import Remembered, SharedReplies
 from turnfold.errors import JournalError, SummarizerError
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
 from turnfold.testing.fakes import Step, scripted
@@ -67,7 +67,7 @@ def backend(request: pytest.FixtureRequest) -> Backend:
 
 def test_equal_requests_are_one_call(backend: Backend) -> None:
     inner = Repeating()
-    summarizer = Remembered(inner, Kept(), "m")
+    summarizer = Remembered(inner, SharedReplies(Kept()), "m")
     told: list[str] = []
 
     async def ask(text: str) -> None:
@@ -86,7 +86,7 @@ def test_equal_requests_are_one_call(backend: Backend) -> None:
 
 def test_who_waits_asks_where_the_first_one_failed(backend: Backend) -> None:
     inner = scripted((Step(seconds=1, error=SummarizerError("no", "unavailable")), Step(text="Then this.")))
-    summarizer = Remembered(inner, Kept(), "m")
+    summarizer = Remembered(inner, SharedReplies(Kept()), "m")
     told: list[str] = []
 
     async def ask() -> None:
@@ -110,7 +110,9 @@ def test_what_was_kept_costs_nothing(backend: Backend) -> None:
     kept = Kept()
 
     async def main() -> list[SummaryReply]:
-        return [await Remembered(inner, kept, name).summarize(asking("a")) for name in ("m", "m", "other")]
+        return [
+            await Remembered(inner, SharedReplies(kept), name).summarize(asking("a")) for name in ("m", "m", "other")
+        ]
 
     first, second, other = run_virtual(main, backend)
     assert (first.usage, second.usage, other.usage) == (Usage(100, 10), NO_USAGE, Usage(100, 10))
@@ -122,7 +124,7 @@ def test_what_is_no_whole_answer_is_not_kept(backend: Backend, reply: SummaryRep
     kept = Kept()
 
     async def main() -> SummaryReply:
-        return await Remembered(Costly(reply), kept, "m").summarize(asking("a"))
+        return await Remembered(Costly(reply), SharedReplies(kept), "m").summarize(asking("a"))
 
     assert run_virtual(main, backend) == reply
     assert kept.replies == {}

@@ -48,6 +48,8 @@ def test_one_file(run, tmp_path, long):
         "finding_codes",
         "identifiers",
         "prefix",
+        "tried",
+        "usage",
         "seconds",
     ]
     assert (record["path"], record["index"], record["format"]) == (str(source), 0, "openai.chat")

@@ -21,7 +21,6 @@ from turnfold import telemetry
 from turnfold.background import BackgroundCompactor
 from turnfold.batch import compact_batch
 from turnfold.batch.journal import Journal
-from turnfold.batch.remembered import Remembered
 from turnfold.compactor import compact
 from turnfold.errors import SummarizerError
 from turnfold.model.events import AnyEvent
@@ -390,8 +389,8 @@ async def test_a_journal_holds_neither_a_key_nor_what_was_hidden(tmp_path: Path,
         base_url = f"{server.url}/v1" if sdk is OpenAICompatible else server.url
         model = sdk("m-1", api_key=KEY, base_url=base_url)
         with Journal(tmp_path / "journal.db", "a run") as journal:
-            chain = Redacting(Remembered(model, journal, repr(model)), hide)
-            async for item in compact_batch([request_body(sdk)] * 3, SUMMARIZE, chain):
+            items, asked = [request_body(sdk)] * 3, Redacting(model, hide)
+            async for item in compact_batch(items, SUMMARIZE, asked, replies=journal):
                 assert isinstance(item.result, CompactionResult)
             assert len(server.received) == 2, "the reply was remembered"
             files = b"".join(file.read_bytes() for file in tmp_path.iterdir())

@@ -1,8 +1,10 @@
-"""What a run over files has done so far, in SQLite: a run that was killed goes on where it was, and repeats nothing.
+"""What a run has done so far, in SQLite: a run that was killed goes on where it was, and repeats nothing.
 
-A document is done when its bytes are in the part file of its output and its row is in the journal: the row says up to
-which byte. What lies behind the last row is cut off by the run that goes on, so a torn end does no harm. Rows are bound
-to the content of the document, and files to the digest of everything that decides the output.
+Items are the transcripts of `compact_batch`, each by a key of everything that decides its outcome. Files and their
+documents are those of a run that writes files: a document is done when its bytes are in the part file of its output and
+its row is in the journal: the row says up to which byte. What lies behind the last row is cut off by the run that goes
+on, so a torn end does no harm. Rows are bound to the content of the document, and files to the digest of everything
+that decides the output.
 """
 
 import contextlib
@@ -47,6 +49,7 @@ CREATE TABLE IF NOT EXISTS documents (
     records BLOB NOT NULL,
     PRIMARY KEY (file, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, owner TEXT, outcome BLOB) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply BLOB NOT NULL) WITHOUT ROWID;
 """
 
@@ -79,19 +82,32 @@ class JournaledDocument:
     records: bytes
 
 
-class Journal:
-    """The journal at `path`, for a run whose output `run_digest` decides. Use it as a context manager.
+@dataclass(frozen=True, slots=True)
+class ItemClaim:
+    """What the journal says to who wants to do an item: it is done, with that `outcome`; or it is `mine` to do; or,
+    with neither, another run that lives is at it.
+    """
 
-    Several runs, in several processes, may use one journal at a time: a file is worked on by the run that claims it
-    first. What a run that died had claimed is free again: each run holds a lock on a file of its own beside the
-    journal, which the operating system lets go of when the process ends, however it ends.
+    mine: bool
+    outcome: bytes | None = None
+
+
+class Journal:
+    """The journal at `path`. Use it as a context manager.
+
+    A run that writes files binds it to `run_digest`, the digest of what decides them. For `compact_batch` it needs
+    none: each item is bound to its own.
+
+    Several runs, in several processes, may use one journal at a time: a file, or an item, is worked on by the run that
+    claims it first. What a run that died had claimed is free again: each run holds a lock on a file of its own beside
+    the journal, which the operating system lets go of when the process ends, however it ends.
 
     Raises `JournalError` for a file that is no journal, one of another version, and one of a run with other options.
     All methods may be called from any thread.
     """
 
-    def __init__(self, path: Path, run_digest: str) -> None:
-        self.path = path
+    def __init__(self, path: str | os.PathLike[str], run_digest: str | None = None) -> None:
+        self.path = path = Path(path)
         self._lock = threading.RLock()
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._owned: BinaryIO | None = None
@@ -105,22 +121,20 @@ class Journal:
             self._database.close()
             raise
 
-    def _prepare(self, run_digest: str) -> None:
+    def _prepare(self, run_digest: str | None) -> None:
         try:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.executescript(_TABLES)
             with self._transaction():
+                told = {"version": str(VERSION)} if run_digest is None else {"version": str(VERSION), "run": run_digest}
+                self._database.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", told.items())
                 known = dict(self._database.execute("SELECT key, value FROM meta"))
-                if not known:
-                    told = (("version", str(VERSION)), ("run", run_digest))
-                    self._database.executemany("INSERT INTO meta VALUES (?, ?)", told)
-                    return
         except sqlite3.DatabaseError as error:
             raise JournalError(f"{self.path} is no journal of a batch: {error}") from error
         if known.get("version") != str(VERSION):
             raise JournalError(f"{self.path} is of version {known.get('version')} of the journal; this is {VERSION}")
-        if known.get("run") != run_digest:
+        if run_digest is not None and known.get("run") != run_digest:
             text = f"{self.path} is the journal of a run with other options or another version of turnfold"
             raise JournalError(f"{text}: begin anew, or give those of the first run")
 
@@ -134,6 +148,7 @@ class Journal:
         with self._lock:
             with contextlib.suppress(sqlite3.Error):
                 self._database.execute("UPDATE files SET owner = NULL WHERE owner = ?", (self._owner,))
+                self._database.execute("DELETE FROM items WHERE owner = ? AND outcome IS NULL", (self._owner,))
             self._database.close()
         if self._owned is not None:
             with contextlib.suppress(OSError):
@@ -164,6 +179,38 @@ class Journal:
                 return None
             self._database.execute("UPDATE files SET owner = ?, path = ? WHERE id = ?", (self._owner, path, known[0]))
         return JournaledFile(*known)
+
+    def claim_item(self, key: bytes) -> ItemClaim:
+        """Take an item for this run, unless it is done or another run that lives has it."""
+        if self._owned is None:
+            raise JournalError(f"{self.path} is not open: use the journal in a with statement")
+        with self._transaction():
+            taken = "INSERT OR IGNORE INTO items (key, owner) VALUES (?, ?)"
+            if self._database.execute(taken, (key, self._owner)).rowcount:
+                return ItemClaim(mine=True)
+            owner, outcome = self._database.execute("SELECT owner, outcome FROM items WHERE key = ?", (key,)).fetchone()
+            if outcome is not None:
+                return ItemClaim(mine=False, outcome=bytes(outcome))
+            if owner != self._owner and self._lives(owner):
+                return ItemClaim(mine=False)
+            self._database.execute("UPDATE items SET owner = ? WHERE key = ?", (self._owner, key))
+        return ItemClaim(mine=True)
+
+    def finish_item(self, key: bytes, outcome: bytes) -> None:
+        """Say that an item is done; the first outcome stays."""
+        with self._transaction():
+            # Of two equal items of one run, the one that failed may have taken the row away.
+            self._database.execute(
+                "INSERT INTO items (key, owner, outcome) VALUES (?, ?, ?) "
+                "ON CONFLICT (key) DO UPDATE SET outcome = excluded.outcome WHERE outcome IS NULL",
+                (key, self._owner, outcome),
+            )
+
+    def release_item(self, key: bytes) -> None:
+        """Let go of an item that is not done."""
+        with self._transaction():
+            released = "DELETE FROM items WHERE key = ? AND owner = ? AND outcome IS NULL"
+            self._database.execute(released, (key, self._owner))
 
     def _lock_path(self, owner: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{owner}.lock")

@@ -20,7 +20,7 @@ class Pump(Generic[_In, _Out]):
     """`work` for each item of `source`, in a task of its own, so that no cancel scope spans the reader's loop body.
 
     `at_once` items are in work at most, and as many and `ahead` more are in work or wait to be read. `work` gets an
-    item's index and the item, and raises nothing but to end everything. After `take_until`, a time on the event loop's
+    item's index and the item; what it raises ends everything. After `take_until`, a time on the event loop's
     clock, no further item is taken.
     """
 
@@ -106,7 +106,7 @@ class Pump(Generic[_In, _Out]):
                 self._taken += 1
             try:
                 self._results[index] = await self._work(index, taken[0])
-            except (KeyboardInterrupt, SystemExit) as stop:
+            except (Exception, KeyboardInterrupt, SystemExit) as stop:  # noqa: BLE001  # raised where results end
                 self._error = stop
                 everything.cancel()
                 return

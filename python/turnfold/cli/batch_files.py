@@ -2,8 +2,9 @@
 
 import contextlib
 import hashlib
-from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice, zip_longest
@@ -11,25 +12,39 @@ from pathlib import Path
 from time import perf_counter
 from typing import Final
 
-import anyio
 import anyio.to_thread
 import msgspec
 
+from turnfold.batch.compact import compact_batch
+from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
 from turnfold.batch.journal import FileState, Journal, JournaledDocument, JournaledFile
-from turnfold.batch.pump import Pump
-from turnfold.cli.compaction import CompactRecord, Instructions, Outcome, compact_document, failed_record
+from turnfold.cli.batch_totals import Totals
+from turnfold.cli.compaction import (
+    Compacted,
+    CompactRecord,
+    Instructions,
+    Opened,
+    Outcome,
+    conclude,
+    failed_record,
+    failure_of,
+    open_log,
+)
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, InputFile, read_file
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of
 from turnfold.cli.rewriting import read_target
-from turnfold.errors import JournalError, TurnfoldError
+from turnfold.errors import JournalError
+from turnfold.model.plan import Skip
+from turnfold.planning.apply import CompactionResult
+from turnfold.summarizers.protocol import Summarizer
 
 _CHECKPOINT_DOCUMENTS: Final = 200
 _CHECKPOINT_SECONDS: Final = 0.5
 """A checkpoint is made after so many documents, or so long: what lies behind it is done again after a kill."""
 
-_READ_AHEAD: Final = 16
+READ_AHEAD: Final = 16
 
 
 @dataclass(slots=True)
@@ -46,6 +61,7 @@ class FileRun:
     failed: bool = False
     unread: bool = False
     lost: bool = False
+    read_bytes: int = 0
     waiting: list[JournaledDocument] = field(default_factory=list)
 
     @property
@@ -58,52 +74,36 @@ class FileRun:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the reader hands on: a document of a file, a fault in reading it, or, with neither, its end."""
+    """What the reader hands on: a document of a file, a fault in reading it, or, with neither, its end.
+
+    `opened` is what was read of a log; a `failure` says why it could not be.
+    """
 
     run: FileRun
     number: int = 0
     item: Document | Fault | None = None
+    opened: Opened | None = None
+    failure: Outcome | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """A task with what became of it: the bytes to write, None where every transcript failed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry(BatchEntry):
+    """A transcript of a task; `last` says that the task is done with it."""
 
     task: Task
-    outcomes: list[Outcome] = field(default_factory=list)
-    body: bytes | None = None
-    key: bytes = b""
+    last: bool
 
 
-@dataclass(slots=True)
-class Totals:
-    """What a run has come to. `resumed` counts documents that an earlier run had done."""
-
-    files: int = 0
-    documents: int = 0
-    bytes: int = 0
-    resumed: int = 0
-    elsewhere: int = 0
-    failed: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
-    tokens_before: int = 0
-    tokens_after: int = 0
-    seconds: float = 0.0
-
-    def add(self, record: CompactRecord) -> None:
-        """Count one transcript."""
-        self.statuses[record.status] += 1
-        self.failed += record.status == "failed"
-        if record.reason is not None:
-            self.reasons[record.reason] += 1
-        if record.tokens is not None:
-            self.tokens_before += record.tokens.before
-            self.tokens_after += record.tokens.after
+class _NoTranscriptError(Exception):
+    """Stands for a task that has no transcript, in its place."""
 
 
 class TooManyFailuresError(Exception):
     """More transcripts failed than the run was to bear."""
+
+
+class OutOfTimeError(Exception):
+    """The time of the whole run was up before all was done."""
 
 
 class BatchRun:
@@ -120,56 +120,85 @@ class BatchRun:
         instructions: Instructions,
         journal: Journal,
         *,
-        concurrency: int,
-        max_failures: int | None,
+        limits: BatchLimits,
+        summarizer: Summarizer | None = None,
+        max_failures: int | None = None,
     ) -> None:
         self._targets = targets
         self._instructions = instructions
         self._journal = journal
-        self._concurrency = concurrency
+        self._limits = limits
+        self._summarizer = summarizer
         self._max_failures = max_failures
         self._checkpointed = perf_counter()
         self._open: dict[int, FileRun] = {}
+        self._read_all = False
+        # Who is cancelled does not wait for the thread that writes just now.
+        self._writing = threading.Lock()
         self.totals = Totals()
 
     async def outcomes(self) -> AsyncGenerator[Outcome, None]:
         """Do the work; what became of each transcript, as its bytes are written. Cancelled, it leaves a checkpoint."""
         begun = perf_counter()
-        limiter = anyio.CapacityLimiter(self._concurrency)
-
-        async def work(_index: int, task: Task) -> Done:
-            return await anyio.to_thread.run_sync(self._work, task, limiter=limiter)
-
-        pump = Pump(
-            self._tasks(),
-            work,
-            at_once=self._concurrency,
-            ahead=_READ_AHEAD,
+        batch = compact_batch(
+            self._entries(),
+            self._instructions.policy,
+            self._summarizer,
+            limits=self._limits,
             ordered=True,
-            take_until=float("inf"),
+            encoding=self._instructions.encoding,
+            model=self._instructions.model,
+            state=self._instructions.state,
+            replies=self._journal,
         )
         try:
-            async with pump.started():
-                while (done := await pump.next()) is not None:
-                    for outcome in self._write(done):
+            async with aclosing(batch):
+                done: list[BatchItem] = []
+                async for item in batch:
+                    if item.status == "deadline":
+                        raise OutOfTimeError
+                    done.append(item)
+                    self.totals.reused += item.reused
+                    entry = item.item
+                    if not isinstance(entry, _Entry) or not entry.last:
+                        continue
+                    for outcome in await anyio.to_thread.run_sync(self._write, entry.task, done):
                         self.totals.add(outcome[0])
                         yield outcome
+                    done = []
                     self.totals.seconds = perf_counter() - begun
                     if self._max_failures is not None and self.totals.failed > self._max_failures:
                         raise TooManyFailuresError
+            if not self._read_all:
+                raise OutOfTimeError
         finally:
-            for run in list(self._open.values()):
-                self._leave(run)
+            with self._writing:
+                for run in list(self._open.values()):
+                    self._leave(run)
             self.totals.seconds = perf_counter() - begun
 
-    async def _tasks(self) -> AsyncIterator[Task]:
+    async def _entries(self) -> AsyncIterator[_Entry]:
         reading = self._read()
         while True:
             some = await anyio.to_thread.run_sync(partial(_some, reading))
             if not some:
+                self._read_all = True
                 return
             for task in some:
-                yield task
+                for entry in self._entries_of(task):
+                    yield entry
+
+    def _entries_of(self, task: Task) -> Iterator[_Entry]:
+        """The transcripts of a task; what has none is an entry, too, and so keeps its place among the results."""
+        item = task.item
+        if task.opened is not None and task.opened.transcripts:
+            last = len(task.opened.transcripts) - 1
+            for place, (_, transcript) in enumerate(task.opened.transcripts):
+                yield _Entry(item=transcript, policy=task.opened.policy, task=task, last=place == last)
+        elif _is_body(task) and isinstance(item, Document):
+            yield _Entry(item=item.data, format=self._instructions.wanted.format, task=task, last=True)
+        else:
+            yield _Entry(item=_NoTranscriptError(), task=task, last=True)
 
     def _read(self) -> Iterator[Task]:
         for target in self._targets:
@@ -186,9 +215,23 @@ class BatchRun:
             return
         number = 0
         for number, item in enumerate(items):
+            if number < run.skip and isinstance(item, Document):
+                self._pass(run, item.read_bytes)
             if number >= run.skip or isinstance(item, Fault):
-                yield Task(run, number, item)
+                yield self._task(run, number, item)
         yield Task(run, number + 1)
+
+    def _pass(self, run: FileRun, read_bytes: int) -> None:
+        self.totals.resumed_bytes += read_bytes - run.read_bytes
+        run.read_bytes = read_bytes
+
+    def _task(self, run: FileRun, number: int, item: Document | Fault) -> Task:
+        if isinstance(item, Fault) or not item.is_log or run.lost:
+            return Task(run, number, item)
+        try:
+            return Task(run, number, item, opened=open_log(item, self._instructions))
+        except Exception as error:  # noqa: BLE001  # one file never ends the others
+            return Task(run, number, item, failure=failure_of(item, error))
 
     def _begun(self, run: FileRun) -> FileRun | None:
         """Return the run from where it goes on; None where nothing is left to do."""
@@ -198,9 +241,11 @@ class BatchRun:
         if unchanged and known.state == "moving" and not part_of(run.path).exists() and _is_there(run):
             self._journal.set_state(known, "done", known.output_size)
             self._recall(run)
+            self._pass(run, size or 0)
             return None
         if unchanged and known.state == "done" and (_is_there(run) or not known.output_size):
             self._recall(run)
+            self._pass(run, size or 0)
             return None
         if known.documents and run.target.file.path is not None and known.state != "done" and self._holds(run):
             with contextlib.suppress(OSError):
@@ -226,21 +271,12 @@ class BatchRun:
             run.failed = run.failed or any(record.status == "failed" for record in records)
             run.written = run.written or any(record.status != "failed" for record in records)
 
-    def _work(self, task: Task) -> Done:
-        item = task.item
-        if not isinstance(item, Document) or task.run.lost:
-            return Done(task)
-        if item.blank and item.layout == "jsonl":
-            return Done(task, body=item.data, key=_key(item))
-        try:
-            outcomes, body = compact_document(item, task.run.target, self._instructions)
-        except Exception as error:  # noqa: BLE001  # one transcript never ends the others
-            fault = _unforeseen(item, error)
-            outcomes, body = [(failed_record(fault), fault)], None
-        return Done(task, outcomes, body, _key(item))
+    def _write(self, task: Task, done: Sequence[BatchItem]) -> list[Outcome]:
+        with self._writing:
+            return self._written(task, done)
 
-    def _write(self, done: Done) -> list[Outcome]:
-        run, item = done.task.run, done.task.item
+    def _written(self, task: Task, done: Sequence[BatchItem]) -> list[Outcome]:
+        run, item = task.run, task.item
         if run.lost:
             return []
         self._open[run.journaled.id] = run
@@ -251,7 +287,7 @@ class BatchRun:
             if item is None:
                 self._finish(run)
                 return []
-            return self._add(run, item, done)
+            return self._add(task, item, *_concluded(task, item, done))
         except OSError as error:
             run.lost = True
             self._open.pop(run.journaled.id, None)
@@ -259,21 +295,24 @@ class BatchRun:
             fault = fault_of_os_error(run.target.shown, None, error)
             return [(msgspec.structs.replace(failed_record(fault), path=run.target.file.shown), fault)]
 
-    def _add(self, run: FileRun, item: Document, done: Done) -> list[Outcome]:
+    def _add(self, task: Task, item: Document, outcomes: list[Outcome], body: bytes | None) -> list[Outcome]:
+        run = task.run
         if run.part is None:
             run.part = PartFile(run.path)
-        if done.outcomes:
-            run.written, run.failed = run.written or done.body is not None, run.failed or done.body is None
-        if done.body is not None or (item.layout == "jsonl" and not item.is_log):
-            run.part.write((done.body or b"") + item.ending)
-        records = [record for record, _ in done.outcomes]
-        run.waiting.append(JournaledDocument(done.task.number, done.key, msgspec.json.encode(records)))
+        if outcomes:
+            run.written, run.failed = run.written or body is not None, run.failed or body is None
+        if body is not None or (item.layout == "jsonl" and not item.is_log):
+            run.part.write((body or b"") + item.ending)
+        records = [record for record, _ in outcomes]
+        run.waiting.append(JournaledDocument(task.number, _key(item), msgspec.json.encode(records)))
         self.totals.documents += 1
         self.totals.bytes += len(item.data)
+        self.totals.read_bytes += item.read_bytes - run.read_bytes
+        run.read_bytes = item.read_bytes
         late = perf_counter() - self._checkpointed > _CHECKPOINT_SECONDS
         if late or len(run.waiting) >= _CHECKPOINT_DOCUMENTS:
             self._checkpoint(run)
-        return done.outcomes
+        return outcomes
 
     def _checkpoint(self, run: FileRun) -> None:
         size = None if run.part is None else run.part.settled()
@@ -309,9 +348,40 @@ class BatchRun:
             run.part.close()
 
 
-def _unforeseen(item: Document, error: Exception) -> Fault:
-    code = error.code if isinstance(error, TurnfoldError) else "internal"
-    return Fault(item.file.shown, item.index, code, f"{type(error).__name__}: {error}", "see the message")
+def _is_body(task: Task) -> bool:
+    """Whether the task is one transcript as it is sent, and has to be done."""
+    item = task.item
+    return isinstance(item, Document) and not item.is_log and not task.run.lost and not _is_gap(item)
+
+
+def _is_gap(item: Document) -> bool:
+    return item.blank and item.layout == "jsonl"
+
+
+def _concluded(task: Task, item: Document, done: Sequence[BatchItem]) -> tuple[list[Outcome], bytes | None]:
+    """Return the records of a document, and the bytes to write: None where every transcript of it failed."""
+    if _is_gap(item):
+        return [], item.data
+    if task.failure is not None:
+        return [task.failure], None
+    log = None if task.opened is None else task.opened.log
+    named = [item] if task.opened is None else [document for document, _ in task.opened.transcripts]
+    compacted = [
+        Compacted(document, one.transcript, _outcome_of(one), one.seconds)
+        for document, one in zip(named, done, strict=False)
+    ]
+    try:
+        return conclude(item, log, compacted, task.run.target)
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001  # one document never ends the others
+        return [failure_of(item, error)], None
+
+
+def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:
+    if one.result is not None:
+        return one.result
+    return one.error or RuntimeError(f"the item ended as {one.status}")
 
 
 def _some(tasks: Iterator[Task]) -> list[Task]:
@@ -321,7 +391,7 @@ def _some(tasks: Iterator[Task]) -> list[Task]:
     for task in tasks:
         found.append(task)
         room -= len(task.item.data) if isinstance(task.item, Document) else 0
-        if room <= 0 or len(found) == _READ_AHEAD:
+        if room <= 0 or len(found) == READ_AHEAD:
             break
     return found
 

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from turnfold.batch.journal import Journal
-from turnfold.cli.batch_files import Totals
+from turnfold.cli.batch_totals import Totals
 from turnfold.cli.compaction import CompactRecord
 from turnfold.cli.display import number
 from turnfold.cli.outputs import write_whole

@@ -29,7 +29,7 @@ counted again before it is written. A transcript that is under the limit, or can
 written unchanged, and its record says why it was skipped.
 
 OUT is a folder that mirrors the names and sub-folders of the input; for one input file it may be a file of the same
-kind (.json, .jsonl, with or without .gz), and - writes to stdout (records then go to stderr). Each file is written
+kind (.json, .jsonl, as it is, .gz or .zst), and - writes to stdout (records then go to stderr). Each file is written
 beside its place and moved into it when it is whole. The input is never overwritten, by whatever name OUT reaches it.
 A transcript that cannot be read is reported and left out: its file is not written, its line in a .jsonl file stays
 blank so that line numbers agree. A log is written in its own form, each compaction recorded the way its tool does it; a

@@ -1,8 +1,8 @@
 """Compacts the transcripts of one file into another, and records what became of each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Literal
 
@@ -20,7 +20,9 @@ from turnfold.model.counts import CountSource, TokenCount
 from turnfold.model.findings import Finding
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy
+from turnfold.model.result import Attempt
 from turnfold.model.state import NO_STATE, PlanState
+from turnfold.model.summary import NO_USAGE, Usage
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.provider import provider_body
 from turnfold.transcript import Transcript
@@ -66,8 +68,9 @@ class CompactRecord(msgspec.Struct, frozen=True):
     where to send it), skipped (written unchanged; `reason` says why: a skip reason, or `not_writable` for what its log
     cannot hold) or failed (not written; `reason` is the error's code). `output` is the file that the transcript is
     in when the command ends, null where it failed. `id` names a transcript of a log, and is null for any other.
-    `findings` counts what a scan of the output finds, `finding_codes` by code. Fields that a failed transcript has no
-    value for are null.
+    `findings` counts what a scan of the output finds, `finding_codes` by code. `tried` says who was asked for a summary
+    and how each try ended, in order, and so why it is by `method`; `usage` is what those tries used. Fields that a
+    failed transcript has no value for are null.
     """
 
     path: str
@@ -85,14 +88,14 @@ class CompactRecord(msgspec.Struct, frozen=True):
     finding_codes: dict[str, int] | None = None
     identifiers: IdentifiersRecord | None = None
     prefix: PrefixShared | None = None
+    tried: tuple[str, ...] = ()
+    usage: Usage | None = None
     seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Instructions:
-    """What a run is told. With `plans`, by the fingerprint of their source, it makes none of its own; with `compacting`
-    that makes the outcomes of the policy.
-    """
+    """What a run is told. With `plans`, by the fingerprint of their source, it makes none of its own."""
 
     policy: Policy
     encoding: str | None = None
@@ -100,7 +103,6 @@ class Instructions:
     wanted: Wanted = ANY
     state: PlanState = NO_STATE
     plans: Mapping[str, CompactionPlan | Skip] | None = None
-    compacting: Callable[[Transcript, Policy], CompactionResult | Skip] | None = None
 
 
 WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
@@ -138,51 +140,99 @@ def failed_record(fault: Fault) -> CompactRecord:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A document that was read: the log that it is, or None for a body, and each transcript with what names it.
+
+    `policy` is for these. A log is no request: what of its reasoning is sent again is for its own tool to decide.
+    """
+
+    log: "Log | None"
+    transcripts: Sequence[tuple[Document, Transcript]]
+    policy: Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Compacted:
+    """What came of one transcript of a document; `transcript` is None where it could not be read."""
+
+    document: Document
+    transcript: Transcript | None
+    outcome: CompactionResult | Skip | Exception
+    seconds: float = 0.0
+
+
+def open_log(document: Document, instructions: Instructions) -> Opened:
+    """Read a document that is a log. Raises a `TurnfoldError`."""
+    from turnfold.containers.bodies import BODIES
+
+    log, policy = log_of(document, instructions.wanted), instructions.policy
+    if log.container != BODIES.name and policy.thinking_policy is None:
+        policy = msgspec.structs.replace(policy, thinking_policy="keep")
+    return Opened(log, transcripts_of(document, log), policy)
+
+
 def compact_document(
     document: Document, target: Target, instructions: Instructions
 ) -> tuple[list[Outcome], bytes | None]:
     """Return the records, and the bytes to write: None where every transcript failed."""
     try:
         if document.is_log:
-            return _compact_log(document, log_of(document, instructions.wanted), target, instructions)
-        transcript = Transcript.from_json(document.data, format=instructions.wanted.format)
+            opened = open_log(document, instructions)
+        else:
+            read = Transcript.from_json(document.data, format=instructions.wanted.format)
+            opened = Opened(None, [(document, read)], instructions.policy)
     except TurnfoldError as error:
-        return [_failed(document, error)], None
-    record, fault, outcome = _compact_transcript(document, transcript, target, instructions)
+        return [failure_of(document, error)], None
+    done = [_compacted_one(named, transcript, opened.policy, instructions) for named, transcript in opened.transcripts]
+    return conclude(document, opened.log, done, target)
+
+
+def _compacted_one(document: Document, transcript: Transcript, policy: Policy, instructions: Instructions) -> Compacted:
+    started = perf_counter()
+    outcome: CompactionResult | Skip | Exception
+    try:
+        outcome = _outcome(transcript, policy, instructions)
+    except TurnfoldError as error:
+        if isinstance(error, ArgumentError) and not isinstance(error, UnknownWindowError):
+            raise
+        outcome = error
+    return Compacted(document, transcript, outcome, perf_counter() - started)
+
+
+def conclude(
+    document: Document, log: "Log | None", done: Sequence[Compacted], target: Target
+) -> tuple[list[Outcome], bytes | None]:
+    """Return the records of a document whose transcripts are done, and the bytes to write: None where all failed."""
+    if log is not None:
+        return _conclude_log(log, done, target)
+    (one,) = done
+    record, fault = _outcome_of(one, target)
     if fault is not None:
         return [(record, fault)], None
-    if isinstance(outcome, Skip) and outcome.request is not None:
+    outcome = one.outcome
+    if isinstance(outcome, Skip) and outcome.request is not None and one.transcript is not None:
         asking = msgspec.structs.replace(record, status="requested")
-        return [(asking, None)], provider_body(transcript, outcome.request)
+        return [(asking, None)], provider_body(one.transcript, outcome.request)
     return [(record, None)], outcome.body if isinstance(outcome, CompactionResult) else document.data
 
 
-def _compact_log(
-    document: Document, log: "Log", target: Target, instructions: Instructions
-) -> tuple[list[Outcome], bytes | None]:
-    """Compact each transcript of a log. One that fails, or that the log cannot hold, stays in it as it was.
-
-    A log is no request: what of its reasoning is sent again is for its own tool to decide.
-    """
-    from turnfold.containers.bodies import BODIES
-
-    if log.container != BODIES.name and instructions.policy.thinking_policy is None:
-        policy = msgspec.structs.replace(instructions.policy, thinking_policy="keep")
-        instructions = replace(instructions, policy=policy)
+def _conclude_log(log: "Log", done: Sequence[Compacted], target: Target) -> tuple[list[Outcome], bytes | None]:
+    """One that failed, or that the log cannot hold, stays in it as it was."""
     outcomes: dict[str, Outcome] = {}
     results: dict[str, CompactionResult] = {}
-    documents = {named.id or "": (named, transcript) for named, transcript in transcripts_of(document, log)}
-    for identifier, (named, transcript) in documents.items():
-        record, fault, outcome = _compact_transcript(named, transcript, target, instructions)
-        outcomes[identifier] = record, fault
-        if isinstance(outcome, CompactionResult):
-            results[identifier] = outcome
+    named = {one.document.id or "": one for one in done}
+    for identifier, one in named.items():
+        outcomes[identifier] = _outcome_of(one, target)
+        if isinstance(one.outcome, CompactionResult):
+            results[identifier] = one.outcome
     body, refused = _written(log, results)
     for identifier, error in refused.items():
-        named, transcript = documents[identifier]
         before = results[identifier].before
-        unchanged = _unchanged(named, transcript, target, reason=error.code, text=error.text, before=before)
-        outcomes[identifier] = unchanged, None
+        outcomes[identifier] = (
+            _unchanged(named[identifier], target, reason=error.code, text=error.text, before=before),
+            None,
+        )
     failed = outcomes and all(fault is not None for _, fault in outcomes.values())
     return list(outcomes.values()), None if failed else body
 
@@ -212,85 +262,84 @@ def _written(log: "Log", results: Mapping[str, CompactionResult]) -> tuple[bytes
     return (log.write() if body is None else body), refused
 
 
-def _compact_transcript(
-    document: Document, transcript: Transcript, target: Target, instructions: Instructions
-) -> tuple[CompactRecord, Fault | None, CompactionResult | Skip | None]:
-    """Return the record, and the outcome where there is one."""
-    started = perf_counter()
-    try:
-        outcome = _outcome(transcript, instructions)
-    except UnknownWindowError:
-        text = f"the policy is a share of the model's window, and that of {transcript.model or 'no model'} is not known"
-        fault = Fault(document.file.shown, document.index, UnknownWindowError.code, text, WINDOW_ADVICE)
-        return msgspec.structs.replace(failed_record(fault), id=document.id), fault, None
-    except ArgumentError:
-        raise
-    except TurnfoldError as error:
-        return *_failed(document, error), None
+def _outcome_of(one: Compacted, target: Target) -> Outcome:
+    """Return the record of one transcript, and its fault."""
+    outcome = one.outcome
+    if isinstance(outcome, Exception):
+        return failure_of(one.document, outcome, one.transcript)
     if isinstance(outcome, Skip):
-        record = _unchanged(
-            document, transcript, target, reason=outcome.reason, text=outcome.text, before=outcome.before
-        )
-    else:
-        record = _compacted(document, transcript, target, outcome)
-    record = msgspec.structs.replace(record, seconds=round(perf_counter() - started, 6))
-    return record, None, outcome
+        return _unchanged(one, target, reason=outcome.reason, text=outcome.text, before=outcome.before), None
+    return _changed(one, target, outcome), None
 
 
-def _outcome(transcript: Transcript, instructions: Instructions) -> CompactionResult | Skip:
+def _outcome(transcript: Transcript, policy: Policy, instructions: Instructions) -> CompactionResult | Skip:
     if instructions.plans is not None:
         plan = instructions.plans.get(transcript.fingerprint)
         if plan is None:
             raise PlanMismatchError("None of the plans was made for this transcript: plan again")
         return plan if isinstance(plan, Skip) else carry_out(transcript, plan)
-    if instructions.compacting is not None:
-        return instructions.compacting(transcript, instructions.policy)
     return compact_sync(
         transcript,
-        instructions.policy,
+        policy,
         encoding=instructions.encoding,
         model=instructions.model,
         state=instructions.state,
     )
 
 
-def _failed(document: Document, error: TurnfoldError) -> tuple[CompactRecord, Fault]:
+def failure_of(
+    document: Document, error: Exception, transcript: Transcript | None = None
+) -> tuple[CompactRecord, Fault]:
+    """Return the record of a transcript that failed, and what to say of it."""
     whole_log = document.is_log and document.id is None
-    fault = fault_of_error(document.file.shown, None if whole_log else document.index, error, document.data)
+    path, index = document.file.shown, None if whole_log else document.index
+    if isinstance(error, UnknownWindowError):
+        model = "no model" if transcript is None else transcript.model or "no model"
+        text = f"the policy is a share of the model's window, and that of {model} is not known"
+        fault = Fault(path, index, error.code, text, WINDOW_ADVICE)
+    elif isinstance(error, TurnfoldError) and not isinstance(error, ArgumentError):
+        fault = fault_of_error(path, index, error, document.data)
+    else:
+        code = error.code if isinstance(error, TurnfoldError) else "internal"
+        fault = Fault(path, index, code, f"{type(error).__name__}: {error}", "see the message")
     return msgspec.structs.replace(failed_record(fault), id=document.id), fault
 
 
-def _unchanged(
-    document: Document, transcript: Transcript, target: Target, *, reason: str, text: str, before: TokenCount
-) -> CompactRecord:
-    found = scan(transcript).findings
+def _unchanged(one: Compacted, target: Target, *, reason: str, text: str, before: TokenCount) -> CompactRecord:
+    transcript = one.transcript
+    found = () if transcript is None else scan(transcript).findings
+    messages = 0 if transcript is None else len(transcript)
+    attempts = one.outcome.attempts if isinstance(one.outcome, CompactionResult | Skip) else ()
     return CompactRecord(
-        path=document.file.shown,
-        index=document.index,
-        id=document.id,
-        format=transcript.format,
+        path=one.document.file.shown,
+        index=one.document.index,
+        id=one.document.id,
+        format=None if transcript is None else transcript.format,
         status="skipped",
         reason=reason,
         text=text,
-        messages=BeforeAfter(len(transcript), len(transcript)),
+        messages=BeforeAfter(messages, messages),
         tokens=_tokens(before, before),
         output=target.shown,
         findings=len(found),
         finding_codes=_codes(found),
+        tried=_tried(attempts),
+        usage=_used(attempts),
+        seconds=round(one.seconds, 6),
     )
 
 
-def _compacted(document: Document, transcript: Transcript, target: Target, result: CompactionResult) -> CompactRecord:
+def _changed(one: Compacted, target: Target, result: CompactionResult) -> CompactRecord:
     kept, lost = len(result.identifiers.kept), len(result.identifiers.lost)
     return CompactRecord(
-        path=document.file.shown,
-        index=document.index,
-        id=document.id,
-        format=transcript.format,
+        path=one.document.file.shown,
+        index=one.document.index,
+        id=one.document.id,
+        format=result.transcript.format,
         status="compacted",
         reason=None,
         text="",
-        messages=BeforeAfter(len(transcript), len(result.transcript)),
+        messages=BeforeAfter(result.plan.messages, len(result.transcript)),
         tokens=_tokens(result.before, result.after),
         output=target.shown,
         method=result.method,
@@ -298,7 +347,19 @@ def _compacted(document: Document, transcript: Transcript, target: Target, resul
         finding_codes=_codes(result.findings),
         identifiers=IdentifiersRecord(kept, kept + lost),
         prefix=PrefixShared(result.prefix.messages, result.prefix.tokens, result.prefix.bytes),
+        tried=_tried(result.attempts),
+        usage=_used(result.attempts),
+        seconds=round(one.seconds, 6),
     )
+
+
+def _tried(attempts: Sequence[Attempt]) -> tuple[str, ...]:
+    return tuple(f"{attempt.method}: {attempt.outcome}" for attempt in attempts)
+
+
+def _used(attempts: Sequence[Attempt]) -> Usage | None:
+    used = sum((attempt.usage for attempt in attempts), NO_USAGE)
+    return None if used == NO_USAGE else used
 
 
 def _codes(found: Sequence[Finding]) -> dict[str, int]:

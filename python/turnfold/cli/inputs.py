@@ -1,10 +1,8 @@
 """Finds the files that a command is given and reads the transcripts in them, one at a time."""
 
-import gzip
 import os
 import sys
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path, PurePath
@@ -13,17 +11,19 @@ from typing import Final, Literal, Protocol
 import msgspec
 
 from turnfold.cli.faults import Fault, fault_of_os_error
+from turnfold.cli.packing import PackedDataError, packing_of, packing_of_data, unpacked, unpacked_name
+from turnfold.cli.patterns import is_pattern, matches, split_pattern
+from turnfold.errors import MissingExtraError
 
-SUFFIXES = (".json", ".jsonl", ".gz")
+SUFFIXES = (".json", ".jsonl", ".gz", ".zst")
 BLANK = b" \t\r\n"
 _HEAD_LINES: Final = 64
-_GZIP_MAGIC = b"\x1f\x8b"
 
 Layout = Literal["json", "jsonl"]
 
 
 class ByteStream(Protocol):
-    """What is read: a file, stdin, or gzip data being unpacked."""
+    """What is read: a file, stdin, or packed data on its way out."""
 
     def read(self, size: int = -1, /) -> bytes:
         """Return that many bytes, or all."""
@@ -54,7 +54,8 @@ class Document(msgspec.Struct, frozen=True):
     """The bytes of one transcript: a whole file, or one line without its line feed. Blank lines come with no data.
 
     `index` is 0 for a whole file and the line's number, counted from 0, for JSON lines. A log is a whole file that
-    holds several: with `id`, the one of them that has it, and `index` is its number in the log.
+    holds several: with `id`, the one of them that has it, and `index` is its number in the log. `read_bytes` is how
+    much of the file, as it lies on the disk, was read when this was.
     """
 
     file: InputFile
@@ -64,6 +65,7 @@ class Document(msgspec.Struct, frozen=True):
     layout: Layout
     is_log: bool = False
     id: str | None = None
+    read_bytes: int = 0
 
     @property
     def blank(self) -> bool:
@@ -84,6 +86,9 @@ def find_inputs(arguments: Sequence[str], leave_out: Path | None = None) -> Iter
             yield Fault("''", None, "io_error", "the path is empty", "name a file or a folder")
             continue
         path = Path(argument)
+        if is_pattern(argument):
+            yield from _matching(argument, leave_out)
+            continue
         try:
             path.stat()
         except (OSError, ValueError) as error:
@@ -94,6 +99,22 @@ def find_inputs(arguments: Sequence[str], leave_out: Path | None = None) -> Iter
             yield from _walk(path, leave_out)
         else:
             yield InputFile(path, show(argument), PurePath(path.name))
+
+
+def _matching(pattern: str, leave_out: Path | None) -> Iterator[InputFile | Fault]:
+    """Find the files that match; of a pattern that names no suffix, those that a folder is walked for."""
+    folder, rest = split_pattern(pattern)
+    any_suffix = "." in rest.rpartition("/")[2]
+    skipped = leave_out.resolve() if leave_out is not None else None
+    found = 0
+    for path in matches(pattern):
+        if skipped is not None and path.resolve().is_relative_to(skipped):
+            continue
+        if path.is_file() and (any_suffix or path.name.lower().endswith(SUFFIXES)):
+            found += 1
+            yield InputFile(path, show(str(path)), path.relative_to(folder))
+    if not found:
+        yield Fault(show(pattern), None, "no_input", "no file matches", "check the pattern; ** goes into folders")
 
 
 def _walk(folder: Path, leave_out: Path | None) -> Iterator[InputFile | Fault]:
@@ -134,42 +155,42 @@ def read_file(file: InputFile, wanted: Wanted = ANY) -> Iterator[Document | Faul
     """Read the transcripts of one file; blank lines come too. A read error ends the file with a fault."""
     index = 0
     try:
-        with _open(file) as stream:
-            for document in _split(file, stream, wanted):
+        with _open(file) as (stream, position):
+            for document in _split(file, stream, position, wanted):
                 index = document.index + 1
                 yield document
     except EOFError:
         yield Fault(file.shown, index or None, "io_error", "the compressed data ends early", "copy the file again")
-    except (gzip.BadGzipFile, zlib.error) as error:
-        yield Fault(file.shown, index or None, "io_error", f"not gzip data: {error}", "check the file")
+    except PackedDataError as error:
+        yield Fault(file.shown, index or None, "io_error", str(error), "check the file")
+    except MissingExtraError as error:
+        yield Fault(file.shown, None, error.code, error.text, "install it and run the command again")
     except OSError as error:
         yield fault_of_os_error(file.shown, index or None, error)
 
 
 @contextmanager
-def _open(file: InputFile) -> Iterator[ByteStream]:
+def _open(file: InputFile) -> Iterator[tuple[ByteStream, Callable[[], int]]]:
+    """Open a file, and what says how much of it was read."""
     if file.path is None:
         stdin = sys.stdin.buffer
-        head = stdin.peek(2)[:2] if hasattr(stdin, "peek") else b""
-        yield gzip.GzipFile(fileobj=stdin) if head == _GZIP_MAGIC else stdin
+        packing = packing_of_data(stdin.peek(4)[:4] if hasattr(stdin, "peek") else b"")
+        yield stdin if packing is None else unpacked(stdin, packing), lambda: 0
         return
-    if file.path.suffix.lower() == ".gz":
-        with gzip.open(file.path, "rb") as unpacked:
-            yield unpacked
-    else:
-        with file.path.open("rb") as stream:
-            yield stream
+    with file.path.open("rb") as stream:
+        packing = packing_of(file.path.name)
+        yield stream if packing is None else unpacked(stream, packing), stream.tell
 
 
 def named_layout(name: str) -> Layout | None:
     """Say what the file's name says of its layout; None where it says nothing."""
-    stem = name.lower().removesuffix(".gz")
+    stem = unpacked_name(name)
     if stem.endswith(".jsonl"):
         return "jsonl"
     return "json" if stem.endswith(".json") else None
 
 
-def _split(file: InputFile, stream: ByteStream, wanted: Wanted) -> Iterator[Document]:
+def _split(file: InputFile, stream: ByteStream, position: Callable[[], int], wanted: Wanted) -> Iterator[Document]:
     layout = named_layout(file.path.name) if file.path is not None else None
     lines = iter(stream)
     head: list[bytes] = []
@@ -177,15 +198,15 @@ def _split(file: InputFile, stream: ByteStream, wanted: Wanted) -> Iterator[Docu
         layout = "jsonl" if _looks_like_lines(lines, head) else "json"
     if layout == "json":
         data = b"".join(head) + stream.read()
-        yield Document(file, 0, data, b"", "json", is_log=_is_log(data, wanted))
+        yield Document(file, 0, data, b"", "json", is_log=_is_log(data, wanted), read_bytes=position())
         return
     head += islice(lines, _HEAD_LINES - len(head))
     start = b"".join(head)
     if _is_log(start, wanted):
-        yield Document(file, 0, start + stream.read(), b"", "jsonl", is_log=True)
+        yield Document(file, 0, start + stream.read(), b"", "jsonl", is_log=True, read_bytes=position())
         return
-    yield from _lines(file, head, 0)
-    yield from _lines(file, lines, len(head))
+    yield from _lines(file, head, 0, position)
+    yield from _lines(file, lines, len(head), position)
 
 
 def _is_log(start: bytes, wanted: Wanted) -> bool:
@@ -198,10 +219,10 @@ def _is_log(start: bytes, wanted: Wanted) -> bool:
     return any(mark.strength in {"usual", "proof"} for _, mark in containers.marks(containers.Document(start)))
 
 
-def _lines(file: InputFile, lines: Iterable[bytes], start: int) -> Iterator[Document]:
+def _lines(file: InputFile, lines: Iterable[bytes], start: int, position: Callable[[], int]) -> Iterator[Document]:
     for index, line in enumerate(lines, start):
         ending = b"\n" if line.endswith(b"\n") else b""
-        yield Document(file, index, line[: len(line) - len(ending)], ending, "jsonl")
+        yield Document(file, index, line[: len(line) - len(ending)], ending, "jsonl", read_bytes=position())
 
 
 def _looks_like_lines(lines: Iterator[bytes], head: list[bytes]) -> bool:

@@ -2,7 +2,6 @@
 
 import contextlib
 import errno
-import gzip
 import os
 import secrets
 import stat
@@ -10,25 +9,15 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol, Self, TextIO, get_args
+from typing import BinaryIO, Self, TextIO, get_args
 
 import msgspec
 
 from turnfold.cli.faults import UsageError
 from turnfold.cli.inputs import SUFFIXES, InputFile, Layout, named_layout, show
-
-
-class ByteSink(Protocol):
-    """What is written: a file, or gzip data on its way into one."""
-
-    def write(self, data: bytes, /) -> int:
-        """Take bytes."""
-
-    def flush(self) -> None:
-        """Pass on what was taken."""
-
-    def close(self) -> None:
-        """Finish."""
+from turnfold.cli.packing import ByteSink, packing_of, packing_sink, zstandard
+from turnfold.cli.patterns import is_pattern
+from turnfold.errors import MissingExtraError
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -62,7 +51,13 @@ class Target(msgspec.Struct, frozen=True):
 
 def out_is_file(out: str, arguments: Sequence[str]) -> bool:
     """Whether OUT names one file: one input that is no folder, and an OUT that is no folder and looks like a file."""
-    if len(arguments) != 1 or Path(arguments[0]).is_dir() or Path(out).is_dir() or out.endswith(os.sep):
+    if (
+        len(arguments) != 1
+        or is_pattern(arguments[0])
+        or Path(arguments[0]).is_dir()
+        or Path(out).is_dir()
+        or out.endswith(os.sep)
+    ):
         return False
     return Path(out).exists() or out.lower().endswith(SUFFIXES)
 
@@ -86,9 +81,14 @@ def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str])
 
 
 def _same_kind(file: InputFile, out: Path) -> Path:
-    if file.path is None or (named_layout(file.path.name) is None and file.path.suffix.lower() != ".gz"):
+    if file.path is None or (named_layout(file.path.name) is None and packing_of(file.path.name) is None):
+        if packing_of(out.name) == "zst":
+            try:
+                zstandard()
+            except MissingExtraError as error:
+                raise UsageError(f"OUT {show(str(out))}: {error.text}") from None
         return out
-    kinds = [(named_layout(p.name), p.suffix.lower() == ".gz") for p in (file.path, out)]
+    kinds = [(named_layout(p.name), packing_of(p.name)) for p in (file.path, out)]
     if kinds[0] != kinds[1]:
         raise UsageError(f"OUT keeps the input's format: {show(str(out))} is not named like {file.shown}")
     return out
@@ -141,9 +141,9 @@ class AtomicFile:
 
     def __init__(self, target: Target) -> None:
         self._path = target.path
-        self._compressed = target.path is not None and target.path.suffix.lower() == ".gz"
+        self._packing = None if target.path is None else packing_of(target.path.name)
         self._temporary: Path | None = None
-        self._raw: IO[bytes] | None = None
+        self._raw: BinaryIO | None = None
         self._stream: ByteSink | None = None
 
     def __enter__(self) -> Self:
@@ -164,9 +164,7 @@ class AtomicFile:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self._temporary = temporary
         self._raw = os.fdopen(descriptor, "wb")
-        if not self._compressed:
-            return self._raw
-        return gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, compresslevel=6, mtime=0)
+        return self._raw if self._packing is None else packing_sink(self._raw, self._packing)
 
     def commit(self) -> None:
         """Move the file into its place. With nothing written, there is nothing to move."""

@@ -1,13 +1,15 @@
 """A file that is written over several runs: it grows beside its place and is moved into it when it is whole."""
 
 import contextlib
-import gzip
 import os
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from turnfold.cli.packing import packed, packing_of
+
 _MEMBER_BYTES: Final = 4 << 20
-"""Data of one gzip member. Members end where documents do, at places that do not depend on when a run was stopped."""
+"""Data of one gzip member, or zstd frame. They end where documents do, at places that do not depend on when a run was
+stopped."""
 
 
 class PartFile:
@@ -20,7 +22,7 @@ class PartFile:
         self.path = path
         self.part = part_of(path)
         self._pending = bytearray()
-        self._compressed = path.suffix.lower() == ".gz"
+        self._packing = packing_of(path.name)
         self._stream: BinaryIO = self.part.open("r+b" if size else "wb")
         try:
             self._cut(size)
@@ -37,7 +39,7 @@ class PartFile:
 
     def write(self, data: bytes) -> None:
         """Append one document with its line's end."""
-        if not self._compressed:
+        if self._packing is None:
             self._stream.write(data)
             self._size += len(data)
             return
@@ -46,8 +48,8 @@ class PartFile:
             self._end_member()
 
     def _end_member(self) -> None:
-        if self._pending:
-            member = gzip.compress(self._pending, 6, mtime=0)
+        if self._pending and self._packing is not None:
+            member = packed(self._pending, self._packing)
             self._stream.write(member)
             self._size += len(member)
             self._pending.clear()
@@ -55,7 +57,7 @@ class PartFile:
     def settled(self) -> int | None:
         """Hand everything to the operating system: the bytes that are safe from a kill now.
 
-        None in the middle of a gzip member, where a run cannot go on.
+        None in the middle of a member, where a run cannot go on.
         """
         if self._pending:
             return None

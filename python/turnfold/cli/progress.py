@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Final, Protocol
 
-from turnfold.cli.batch_files import Totals
+from turnfold.cli.batch_totals import Totals
 from turnfold.cli.display import number
 from turnfold.cli.faults import complain
 
@@ -23,7 +23,7 @@ class Progress(Protocol):
 
 @contextmanager
 def progress(all_bytes: int) -> Iterator[Progress]:
-    """Show progress while inside. `all_bytes` is the size of the input, 0 where it is not known."""
+    """Show progress while inside. `all_bytes` is the size of the files to read, 0 where it is not known."""
     if sys.stderr.isatty() and importlib.util.find_spec("rich") is not None:
         with _bar(all_bytes) as bar:
             yield bar
@@ -55,8 +55,9 @@ def line_of(totals: Totals, seconds: float, all_bytes: int) -> str:
     ]
     if totals.resumed:
         parts.insert(1, f"{number(totals.resumed)} from before")
-    if 0 < totals.bytes < all_bytes:
-        parts.append(f"{_clock(seconds * (all_bytes - totals.bytes) / totals.bytes)} left")
+    left_bytes = all_bytes - totals.resumed_bytes - totals.read_bytes
+    if totals.read_bytes > 0 and left_bytes > 0:
+        parts.append(f"{_clock(seconds * left_bytes / totals.read_bytes)} left")
     return ", ".join(parts)
 
 
@@ -79,6 +80,6 @@ def _bar(all_bytes: int) -> Iterator[Progress]:
         class Bar:
             def show(self, totals: Totals) -> None:
                 told = line_of(totals, perf_counter() - begun, 0)
-                shown.update(task, completed=totals.bytes, description=told)
+                shown.update(task, completed=totals.resumed_bytes + totals.read_bytes, description=told)
 
         yield Bar()

@@ -13,12 +13,13 @@ from turnfold.errors import ArgumentError, TurnfoldError
 from turnfold.transcript import Transcript
 
 INPUTS_HELP = """\
-PATH is a file, a folder (walked for .json, .jsonl and .gz; hidden files are passed over) or - for stdin.
+PATH is a file, a folder (walked for .json, .jsonl, .gz and .zst; hidden files are passed over), a quoted pattern
+('logs/**/*.jsonl': ** goes into folders) or - for stdin.
 A .json file holds one transcript: a request body with its messages, or a bare array of messages. A list of
 transcripts is refused: write it as .jsonl, one transcript a line (blank lines are skipped, and a record's index
-is the line's number from 0). A .gz file is unpacked on the way. stdin, and names without a known suffix, are told
-apart by their first two lines. A log that an agent or another tool wrote is known by its records and holds as many
-transcripts as there are in it, each with an id."""
+is the line's number from 0). .gz and .zst (with the package zstandard) are unpacked on the way. stdin, and names
+without a known suffix, are told apart by their first two lines. A log that an agent or another tool wrote is known by
+its records and holds as many transcripts as there are in it, each with an id."""
 
 if TYPE_CHECKING:
     from turnfold.containers import Log

@@ -1,8 +1,8 @@
 """Splice a plan's result together, then judge it: scanned again, counted again, compared with the input."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import assert_never
+from dataclasses import dataclass, fields
+from typing import Final, Self, assert_never
 
 import msgspec
 
@@ -63,7 +63,8 @@ class CompactionResult(Applied):
 
     `method` names the summarizer whose text was used, None where the plan has no hole; `attempts` is everyone that was
     asked and how it ended, `usage` the tokens of all their replies, used or not. `coverage` says how much of what was
-    replaced was shown to who wrote.
+    replaced was shown to who wrote. `texts` are the summaries as they were written, a hole of the plan each:
+    `apply(transcript, plan, texts)` makes the same transcript again.
     """
 
     method: str | None
@@ -71,6 +72,30 @@ class CompactionResult(Applied):
     coverage: Coverage
     attempts: tuple[Attempt, ...]
     timings: Timings
+    texts: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        applied: Applied,
+        *,
+        method: str | None,
+        usage: Usage,
+        coverage: Coverage,
+        attempts: tuple[Attempt, ...],
+        timings: Timings,
+        texts: tuple[str, ...],
+    ) -> Self:
+        """Return what was applied, with how it came about."""
+        return cls(
+            **{name: getattr(applied, name) for name in _APPLIED},
+            method=method,
+            usage=usage,
+            coverage=coverage,
+            attempts=attempts,
+            timings=timings,
+            texts=texts,
+        )
 
     @property
     def record(self) -> CompactionRecord:
@@ -103,6 +128,9 @@ class CompactionResult(Applied):
             new_ids=self.identifiers.new,
             usage=self.usage,
         )
+
+
+_APPLIED: Final = tuple(field.name for field in fields(Applied))
 
 
 def _gone(plan: CompactionPlan) -> tuple[range, ...]:

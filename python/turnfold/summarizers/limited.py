@@ -5,7 +5,7 @@ from typing import Final
 from turnfold import meter
 from turnfold.errors import CallFault, SummarizerError
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
-from turnfold.summarizers.protocol import Summarizer
+from turnfold.summarizers.protocol import Summarizer, appends
 from turnfold.summarizers.rate_limit import RateLimit
 from turnfold.summarizers.spending import SpendCap
 from turnfold.summarizers.wrapping import Wrapping
@@ -27,9 +27,14 @@ class Limited(Wrapping):
         self._rate = rate
         self._spend = spend
 
+    @property
+    def appends(self) -> bool:
+        """Whether it sends the live request."""
+        return appends(self._inner)
+
     async def summarize(self, request: SummaryRequest) -> SummaryReply:
         """Wait for room, then call."""
-        most = _most_used(request)
+        most = most_used(request)
         reserved = 0.0 if self._spend is None else self._spend.reserve(most)
         used = NO_USAGE
         taken = False
@@ -55,9 +60,11 @@ class Limited(Wrapping):
                 self._spend.settle(reserved, used)
 
 
-def _most_used(request: SummaryRequest) -> Usage:
+def most_used(request: SummaryRequest) -> Usage:
     """What a call uses at most, but for what its model thinks beforehand."""
-    beside = sum(meter.count_many(filter(None, (request.task, request.previous, *request.partials)), request.encoding))
+    live = "" if request.live is None else request.live.decode("utf-8", "replace")
+    texts = filter(None, (request.task, request.previous, live, *request.partials))
+    beside = sum(meter.count_many(texts, request.encoding))
     # Names are listed for no more than the answer can hold.
     prompt = request.source_tokens + beside + request.max_tokens + _INSTRUCTION_TOKENS
     return Usage(prompt_tokens=prompt, completion_tokens=request.max_tokens)

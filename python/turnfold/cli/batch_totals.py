@@ -1,0 +1,50 @@
+"""What a batch has come to, as it goes on."""
+
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+
+from turnfold.cli.compaction import CompactRecord
+from turnfold.model.summary import NO_USAGE, Usage
+
+
+@dataclass(slots=True)
+class Totals:
+    """What a run has come to. `resumed` counts documents that an earlier run had done.
+
+    `bytes` are those of the documents, `read_bytes` those of the files they are in, as they lie on the disk; of these
+    an earlier run did `resumed_bytes`.
+    """
+
+    files: int = 0
+    documents: int = 0
+    bytes: int = 0
+    read_bytes: int = 0
+    resumed_bytes: int = 0
+    resumed: int = 0
+    elsewhere: int = 0
+    failed: int = 0
+    statuses: Counter[str] = field(default_factory=Counter)
+    reasons: Counter[str] = field(default_factory=Counter)
+    tokens_before: int = 0
+    tokens_after: int = 0
+    usage: Usage = NO_USAGE
+    reused: int = 0
+    seconds: float = 0.0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, record: CompactRecord) -> None:
+        """Count one transcript. May be called by the thread that reads and the one that writes."""
+        with self._lock:
+            self._add(record)
+
+    def _add(self, record: CompactRecord) -> None:
+        self.statuses[record.status] += 1
+        self.failed += record.status == "failed"
+        if record.reason is not None:
+            self.reasons[record.reason] += 1
+        if record.usage is not None:
+            self.usage += record.usage
+        if record.tokens is not None:
+            self.tokens_before += record.tokens.before
+            self.tokens_after += record.tokens.after
