@@ -326,3 +326,30 @@ def test_each_event_loop_may_use_the_same_store(path: Path, summary: StoredSumma
 
     assert [anyio.run(once, backend=backend) for backend in ("asyncio", "trio", "asyncio")] == [1, 2, 3]
     store._close()
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (sqlite3.SQLITE_FULL, "make room on its disk"),
+        (sqlite3.SQLITE_READONLY_DIRECTORY, "the file and its folder must be writable"),
+        (sqlite3.SQLITE_IOERR_WRITE, "whether its disk is well"),
+        (sqlite3.SQLITE_CANTOPEN, "a file which can be read and written"),
+    ],
+)
+async def test_what_the_disk_says_is_followed_by_what_to_do(
+    path: Path, code: int, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: Any, **options: Any) -> sqlite3.Connection:
+        error = sqlite3.OperationalError("no")
+        error.sqlite_errorcode = code
+        raise error
+
+    monkeypatch.setattr(sqlite3, "connect", refuse)
+    with pytest.raises(StoreUnavailableError, match=f"store.db: no; .*{advice}"):
+        await SQLiteStore(path).load("c")
+
+
+async def test_a_folder_that_is_missing_is_to_be_made(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailableError, match="No such file or directory; make its folder, or name another file"):
+        await SQLiteStore(tmp_path / "none" / "store.db").load("c")

@@ -12,12 +12,12 @@ import anyio.to_thread
 import msgspec
 from msgspec import structs
 
-from turnfold.errors import CorruptStoreError, StoreConflictError, StoreUnavailableError
+from turnfold.errors import CorruptStoreError, StoreUnavailableError
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.stored import Lease, StoredSession, StoredSummary, check_conversation
 from turnfold.stores.owner import Owner, Pending, this_process
 from turnfold.stores.protocol import LEASE_SECONDS
-from turnfold.stores.telling import tell_committed, tell_conflict, tell_settled
+from turnfold.stores.telling import tell_settled, told_commit
 
 PAUSE_SECONDS = 0.02
 """How long a store that is locked is left alone before the next try."""
@@ -84,14 +84,9 @@ class BlockingStore(ABC):
 
     async def commit(self, lease: Lease, summary: StoredSummary) -> int:
         """See `Store`."""
-        version = lease.base_version + 1
-        record = msgspec.json.encode(structs.replace(summary, version=version))
+        record = msgspec.json.encode(structs.replace(summary, version=lease.base_version + 1))
         done, found = await self._run(self._add, lease, record)
-        if not done:
-            tell_conflict(self.name, lease.conversation, lease.base_version, found)
-            raise StoreConflictError.of(lease.conversation, lease.base_version, found)
-        tell_committed(self.name, lease.conversation, summary, version)
-        return version
+        return told_commit(self.name, lease, summary, found, done=done)
 
     async def abandon(self, lease: Lease) -> None:
         """See `Store`."""

@@ -9,12 +9,11 @@ from uuid import uuid4
 import anyio.lowlevel
 from msgspec import structs
 
-from turnfold.errors import StoreConflictError
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.stored import Lease, StoredSession, StoredSummary, check_conversation
 from turnfold.stores.owner import Pending, this_process
 from turnfold.stores.protocol import LEASE_SECONDS
-from turnfold.stores.telling import tell_committed, tell_conflict, tell_settled
+from turnfold.stores.telling import tell_settled, told_commit
 
 
 @dataclass(slots=True)
@@ -73,16 +72,11 @@ class MemoryStore:
         with self._lock:
             held = self._held.get(lease.conversation, _Held())
             found = len(held.summaries)
-            version = found + 1
             holds = held.pending is not None and held.pending.token == lease.token and found == lease.base_version
             if holds:
-                held.summaries.append(structs.replace(summary, version=version))
+                held.summaries.append(structs.replace(summary, version=found + 1))
                 held.pending = None
-        if not holds:
-            tell_conflict(self.name, lease.conversation, lease.base_version, found)
-            raise StoreConflictError.of(lease.conversation, lease.base_version, found)
-        tell_committed(self.name, lease.conversation, summary, version)
-        return version
+        return told_commit(self.name, lease, summary, found, done=holds)
 
     async def abandon(self, lease: Lease) -> None:
         """See `Store`."""

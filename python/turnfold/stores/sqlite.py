@@ -36,6 +36,11 @@ _DAMAGED: Final = frozenset(
         sqlite3.SQLITE_ERROR,  # a table is missing, or is not what it was made as
     }
 )
+_ADVICE: Final = {
+    sqlite3.SQLITE_FULL: "make room on its disk",
+    sqlite3.SQLITE_IOERR: "see whether its disk is well, and is no network drive",
+    sqlite3.SQLITE_READONLY: "the file and its folder must be writable",
+}
 
 
 class SQLiteStore(BlockingStore):
@@ -230,13 +235,11 @@ class SQLiteStore(BlockingStore):
                 raise CorruptStoreError(
                     f"{self._path} is damaged or no SQLite database ({error}): restore a copy, or name another file"
                 ) from error
-            raise StoreUnavailableError(
-                f"{self._path}: {error}; see that its folder exists and can be written"
-            ) from error
+            advice = _ADVICE.get(code, "see that it is a file which can be read and written, as must be its folder")
+            raise StoreUnavailableError(f"{self._path}: {error}; {advice}") from error
         except OSError as error:
-            raise StoreUnavailableError(
-                f"{self._path}: {error.strerror}; name a file in a folder that exists"
-            ) from error
+            advice = "make its folder" if isinstance(error, FileNotFoundError) else "its folder must be writable"
+            raise StoreUnavailableError(f"{self._path}: {error.strerror}; {advice}, or name another file") from error
 
 
 def _version(connection: sqlite3.Connection, conversation: str) -> int:

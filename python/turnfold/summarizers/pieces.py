@@ -85,16 +85,7 @@ def cut_request(
     reply_tokens = partial_tokens(request, room)
     if reply_tokens < LEAST_TOKENS:
         return ()
-    blank = structs.replace(
-        request,
-        messages=(),
-        previous=None,
-        digests=(),
-        facts=(),
-        identifiers=(),
-        max_tokens=reply_tokens,
-        piece=(MOST_PIECES, MOST_PIECES),
-    )
+    blank = structs.replace(_emptied(request), max_tokens=reply_tokens, piece=(MOST_PIECES, MOST_PIECES))
     cutter = _Cutter(blank, room, has_names=bool(request.identifiers))
     if cutter.budget * room.limit_tokens < LEAST_TOKENS:
         return ()
@@ -159,16 +150,12 @@ def group_partials(request: SummaryRequest, partials: Sequence[str], room: Room)
 
 
 def _joining(request: SummaryRequest, partials: tuple[str, ...], reply_tokens: int) -> SummaryRequest:
-    return structs.replace(
-        request,
-        messages=(),
-        previous=None,
-        digests=(),
-        facts=(),
-        identifiers=(),
-        partials=partials,
-        max_tokens=min(request.max_tokens, reply_tokens),
-    )
+    most = min(request.max_tokens, reply_tokens)
+    return structs.replace(_emptied(request), partials=partials, max_tokens=most)
+
+
+def _emptied(request: SummaryRequest) -> SummaryRequest:
+    return structs.replace(request, messages=(), previous=None, digests=(), facts=(), identifiers=())
 
 
 def _some_names(request: SummaryRequest, room: Room) -> tuple[str, ...]:
