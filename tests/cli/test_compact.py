@@ -302,6 +302,27 @@ def test_stdin_and_a_file_of_the_name_it_gets(run, tmp_path, long, clean):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("command", ["compact", "batch"])
+def test_a_way_through_a_folder_that_is_not_there_yet_leads_to_the_input(run, tmp_path, long, command):
+    source = tmp_path / "a.json"
+    source.write_bytes(long)
+    ran = run(command, source, "-o", tmp_path / "new" / ".." / "a.json", *SMALL)
+    assert (ran.status, "would overwrite the input" in ran.err) == (2, True)
+    assert (source.read_bytes(), (tmp_path / "new").exists()) == (long, False)
+
+
+@pytest.mark.parametrize("command", ["compact", "batch"])
+def test_an_input_that_is_named_twice(run, tmp_path, long, command):
+    source, link = tmp_path / "a.json", tmp_path / "sub" / "a.json"
+    source.write_bytes(long)
+    link.parent.mkdir()
+    link.hardlink_to(source)
+    for twice in (source, link):
+        ran = run(command, source, twice, "-o", tmp_path / "out", *SMALL)
+        assert (ran.status, f"{twice} is named twice, as {source} before: name it once" in ran.err) == (2, True)
+    assert not (tmp_path / "out").exists()
+
+
 def test_stdin_goes_to_the_file_that_is_named(run, tmp_path, long):
     out = tmp_path / "plain"
     out.write_bytes(b"old")

@@ -161,6 +161,18 @@ def test_all_of_a_file_is_read_when_it_is_done(run, tmp_path, suffix, monkeypatc
     assert run("batch", source, "-o", tmp_path / "out", *OPTIONS, "--resume").status == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_named_pipe_is_read_as_it_comes(run, tmp_path):
+    pipe, data = tmp_path / "in.jsonl", lines(3)
+    os.mkfifo(pipe)
+    with subprocess.Popen([sys.executable, "-c", WRITES, str(pipe), data.decode()]):
+        ran = run("batch", pipe, "-o", tmp_path / "out", *OPTIONS, "--json")
+    assert (ran.status, len(ran.records)) == (0, 3)
+    assert (tmp_path / "out" / "in.jsonl").is_file()
+
+
+WRITES = "import sys; open(sys.argv[1], 'w').write(sys.argv[2])"
+
 GROWING = """
 import json, sys
 from turnfold.testing.generators import openai_chat

@@ -179,7 +179,8 @@ def _open(file: InputFile) -> Iterator[tuple[ByteStream, Callable[[], int]]]:
         return
     with file.path.open("rb") as stream:
         packing = packing_of(file.path.name)
-        yield stream if packing is None else unpacked(stream, packing), stream.tell
+        position = stream.tell if stream.seekable() else lambda: 0
+        yield stream if packing is None else unpacked(stream, packing), position
 
 
 def named_layout(name: str) -> Layout | None:

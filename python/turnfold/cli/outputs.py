@@ -96,18 +96,25 @@ def _same_kind(file: InputFile, out: Path) -> Path:
 
 def _refuse_collisions(targets: Sequence[Target]) -> None:
     inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
-    taken: dict[str, str] = {}
+    taken: dict[str, InputFile] = {}
     for target in targets:
         if target.path is None:
             _refuse_input(_identity(None, sys.stdout), inputs)
         for path in target.places:
             place = os.path.realpath(path)
             if place in taken:
-                raise UsageError(f"{taken[place]} and {target.file.shown} would both be written to {show(str(path))}")
-            taken[place] = target.file.shown
-            _refuse_input(_identity(path, sys.stdout), inputs)
+                raise UsageError(_collision(taken[place], target.file, path))
+            taken[place] = target.file
+            # By the path that it will have: the way there may lead through folders that are made first.
+            _refuse_input(_identity(Path(place), sys.stdout), inputs)
             if path.exists() and not path.is_file():
                 raise UsageError(f"OUT {show(str(path))} is there and no regular file: name another place")
+
+
+def _collision(first: InputFile, second: InputFile, path: Path) -> str:
+    if first.path is not None and second.path is not None and first.path.samefile(second.path):
+        return f"{second.shown} is named twice, as {first.shown} before: name it once"
+    return f"{first.shown} and {second.shown} would both be written to {show(str(path))}"
 
 
 def _refuse_input(written: tuple[int, int] | None, inputs: Mapping[tuple[int, int], str]) -> None:
