@@ -10,7 +10,6 @@ from turnfold.containers.listed import edit_value, placed, shortened
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.records import Records, edit_records
 from turnfold.containers.view import ViewMessage, view
-from turnfold.errors import NotWritableError
 
 _UNSENT: Final = {"ghost_snapshot", "other"}
 _CONTEXT: Final = ("<user_instructions>", "<environment_context>", "# AGENTS.md instructions", "<turn_aborted>")
@@ -101,23 +100,30 @@ class Codex(Records):
         result = change.result
         records = document.records
         if not _has_payloads(records):
-            if change.is_rewritten:
-                raise NotWritableError(
-                    "The old layout of a rollout holds a summary and shortened results, no other change of a result"
-                )
-            removed, summaries = placed(change)
-            # A message of the result for each hole, in order.
-            new: list[tuple[int, bytes]] = []
-            gone = 0
-            for hole, (index, _, _) in zip(change.holes, summaries, strict=True):
-                new.append((index, result.message_json(hole.start - gone)))
-                gone += hole.stop - hole.start - 1
-            return edit_records(document, removed, new)
+            return _replaced(document, change)
         stamp = next((t for r in reversed(records) if (t := text_of(r.value, "timestamp"))), None)
         history = b",".join(result.message_json(index) for index in range(len(result)))
         line = b'{"timestamp":%b,"type":"compacted","payload":{"message":%b,"replacement_history":[%b]}}'
         text = encode("\n".join(hole.text for hole in change.holes))
         return edit_records(document, set(), [(len(records), line % (encode(stamp), text, history))])
+
+
+def _replaced(document: Document, change: Change) -> Iterator[Edit]:
+    """Return the edits of the old layout, which has no record of a compaction: items go, and summaries are items."""
+    removed, _ = placed(change)
+    origins, result, gone = change.logged.origins, change.result, change.gone
+    starts = {hole.start for hole in change.holes}
+    new: list[tuple[int, bytes]] = []
+    at = 0
+    for message, (index,) in enumerate(origins):
+        if message in starts:
+            new.append((index, result.message_json(at)))
+            at += 1
+        if message in change.stripped:
+            record = document.records[index]
+            yield Edit(record.start, record.stop, result.message_json(at))
+        at += message not in gone
+    yield from edit_records(document, removed, new)
 
 
 def _has_payloads(records: Sequence[Record]) -> bool:
