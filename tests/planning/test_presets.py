@@ -367,3 +367,12 @@ def test_a_wrong_number_is_refused_by_name(make: object, named: str) -> None:
     assert callable(make)
     with pytest.raises(ArgumentError, match=named):
         make()
+
+
+def test_masks_that_are_not_enough_change_nothing_and_say_so() -> None:
+    transcript = chat([said("system", "Be careful."), *(message for k in range(8) for message in turn_of(k))])
+    masked = compact_sync(transcript, presets.observation_mask(2, fraction=None, limit_tokens=100))
+    assert isinstance(masked, Skip)
+    assert masked.reason == "misses_target"
+    limit = transcript.tokens().n // 2
+    assert isinstance(compact_sync(transcript, presets.hybrid(2, fraction=None, limit_tokens=limit)), CompactionResult)

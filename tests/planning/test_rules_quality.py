@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from types import FrameType
 
+import msgspec
 import pytest
 
 from turnfold import Skip, Transcript, compact_sync, meter, presets
@@ -161,3 +162,25 @@ def test_the_cap_holds_and_the_text_is_always_the_same(max_tokens: int) -> None:
     text = Rules().write(asked)
     assert meter.count(text) <= max_tokens
     assert Rules().write(asked) == text
+
+
+@pytest.mark.parametrize("max_tokens", [18, 24, 30, 45, 60])
+def test_what_goes_on_behind_a_label_never_stands_without_its_beginning(max_tokens: int) -> None:
+    limit = "RULE: The Zorvex quota is 412 GB. Never go over it without an explicit yes."
+    text = Rules().write(request([*talk(12), limit, "Noted.", *talk(12)], max_tokens=max_tokens))
+    assert "Never go over it" not in text or "RULE: The Zorvex quota is 412 GB. Never go over it" in text
+    assert max_tokens < 45 or "412 GB" in text
+
+
+def test_a_label_that_lines_share_is_written_once_with_the_sentences_of_a_line_together() -> None:
+    lines = ["RULE: Keep Zorvex at 412 GB. Never go over it.", "RULE: Ask Mira Olsen before a restart of Kuvati."]
+    text = Rules().write(request([*talk(12), lines[0], "Noted.", *talk(6), lines[1], "Noted."], max_tokens=60))
+    assert text.count("RULE") == 1
+    assert "  Keep Zorvex at 412 GB. Never go over it.\n  Ask Mira Olsen before a restart of Kuvati." in text
+
+
+def test_names_from_small_talk_come_last_in_the_ledger() -> None:
+    earnest = f"You must quote VPX-4471 {'in the mails that we send to each of the customers ' * 4}before the release."
+    asked = request([earnest, "Noted.", *["By the way, old_helper went well.", "Fine."] * 6], max_tokens=16)
+    text = Rules().write(msgspec.structs.replace(asked, identifiers=("VPX-4471", "old_helper")))
+    assert text.partition("## Ledger\n- ")[2].startswith("VPX-4471")

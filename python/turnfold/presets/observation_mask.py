@@ -19,7 +19,8 @@ def observation_mask(
 
     It goes on down to `target_share` of the limit where it can, so that the beginning of the request then stays as it
     is for many turns; a `grid` of messages does the same for the place where the masks end.
-    The limit is kept by the likeliest count, by which it fires too.
+    The limit is kept by the likeliest count, by which it fires too. Masks take nothing but old results: where those are
+    not enough, the outcome is a `Skip` with the reason `misses_target`, and nothing is changed. `hybrid` goes on there.
     """
     step = MaskResults(KeepToolGroups(keep), Scope(exclude_tools=tuple(exclude_tools)), grid)
     return Policy(

@@ -46,7 +46,8 @@ STANDING: Final = (
         needs_limit=True,
         least_limit_tokens=1_000,
     ),
-    # `BetaCompact20260112EditParam`; the page "Compaction at a token threshold" has the least trigger.
+    # `BetaCompact20260112EditParam`. The least value of a trigger is in the table of parameters of
+    # https://platform.claude.com/docs/en/build-with-claude/compaction-threshold.
     ProviderRule(
         format="anthropic.messages",
         endpoint="POST /v1/messages",

@@ -42,6 +42,7 @@ _STATE_WORTH: Final = 6.0
 _AGE: Final = 0.08
 _LEDGER_PART = 3  # at most one token of so many is kept free for the ledger
 _STATE_PART = 6
+_SAID_IN_EARNEST = 1.0
 _FINDING_CHARACTERS = 240
 _STATE_TOKENS = 300
 _STATEMENT_TOKENS = 120
@@ -203,10 +204,23 @@ def _missing(request: SummaryRequest, source: _Source, held: str) -> list[str]:
         elsewhere = meter.occurring(names, "\n".join([*rest, *parts]))
         stale = {name for name, used in zip(names, elsewhere, strict=True) if not used}
     missing = [n for n, held_already in zip(request.identifiers, there, strict=True) if not held_already]
-    said = {name for one in source.statements for name in one.names}
+    said: dict[str, float] = {}
+    for one in source.statements:
+        for name in one.names:
+            said[name] = max(one.score, said.get(name, one.score))
     touched = "\n".join(digest.target for digest in request.digests if digest.target is not None)
     used = dict(zip(missing, meter.occurring(missing, touched), strict=True))
-    ranked = sorted(enumerate(missing), key=lambda n: (not used[n[1]], not _FILE.search(n[1]), n[1] not in said, -n[0]))
+    # Names that only small talk has come last.
+    ranked = sorted(
+        enumerate(missing),
+        key=lambda n: (
+            said.get(n[1], _SAID_IN_EARNEST) < _SAID_IN_EARNEST,
+            not used[n[1]],
+            not _FILE.search(n[1]),
+            n[1] not in said,
+            -n[0],
+        ),
+    )
     return [name for _, name in ranked if name not in stale]
 
 
@@ -279,7 +293,7 @@ def _candidates(request: SummaryRequest, source: _Source) -> list[Candidate]:
         topic: Topic = "users" if one.speaker == "user" else "findings"
         if statement.doubtful or (statement.score <= 0 and topic == "findings"):
             continue
-        after = (statement.order, statement.place - 1) if statement.hangs else None
+        after = None if statement.after is None else (statement.order, statement.after)
         found.append(
             Candidate(topic, (statement.order, statement.place), text, statement.score, statement.label, after)
         )
@@ -296,6 +310,11 @@ def _candidates(request: SummaryRequest, source: _Source) -> list[Candidate]:
         found, meter.count_many([item_text(one.text) for one in found], request.encoding), strict=True
     ):
         candidate.tokens = tokens
+    labelled = [one for one in found if one.label and one.text.startswith(one.label)]
+    for candidate, tokens in zip(
+        labelled, meter.count_many([f"{one.label}:" for one in labelled], request.encoding), strict=True
+    ):
+        candidate.label_tokens = tokens
     return found
 
 

@@ -2,11 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from turnfold.prompts.schema import Topic
-
-_FEW_TOKENS = 8
 
 _LENGTH_WEIGHT = 0.5
 _FEW_TOKENS = 8
@@ -16,7 +14,8 @@ _SHARED_LABEL = 2
 @dataclass(slots=True)
 class Candidate:
     """One line that may go in. `order` is its place among all others of its topic; `worth` 0 and less waits for room
-    that nothing else wants. `after` is the place of the line without which it says nothing.
+    that nothing else wants. `after` is the place of the line without which it says nothing. `label_tokens` is what the
+    label costs where the line begins with it.
     """
 
     topic: Topic
@@ -26,15 +25,24 @@ class Candidate:
     label: str = ""
     after: tuple[int, int] | None = None
     tokens: int = 0
+    label_tokens: int = 0
 
 
 class Chooser:
     """Takes the lines with the most worth for their tokens."""
 
     def __init__(self, candidates: Sequence[Candidate], headings: Mapping[Topic, tuple[str, int]]) -> None:
-        self._ranked = sorted(candidates, key=_rank)
+        at = {(one.topic, one.order): one for one in candidates}
+        sharing = Counter((one.topic, one.label) for one in candidates if one.label_tokens and one.worth > 0)
+
+        def rank(one: Candidate) -> tuple[bool, float, tuple[int, int]]:
+            needed = None if one.after is None else at.get((one.topic, one.after))
+            return _rank(one, needed, sharing[one.topic, one.label])
+
+        self._ranked = sorted(candidates, key=rank)
         self._headings = headings
         self._open: Counter[str] = Counter()
+        self._labels: Counter[tuple[Topic, str]] = Counter()
         self._taken: set[int] = set()
         self._at = {(one.topic, one.order): index for index, one in enumerate(self._ranked) if one.worth > 0}
         self.chosen: list[Candidate] = []
@@ -59,61 +67,87 @@ class Chooser:
                 continue
             needed = self._at.get((candidate.topic, candidate.after)) if candidate.after is not None else None
             together = [index] if needed is None or needed in self._taken else [needed, index]
-            for wanted in (together, [index]):
-                tokens = sum(self._ranked[k].tokens for k in wanted) + self.heading(candidate.topic)
-                if tokens <= room:
-                    room -= tokens
-                    self._taken.update(wanted)
-                    self._open[self._headings[candidate.topic][0]] += len(wanted)
-                    self.chosen.extend(self._ranked[k] for k in wanted)
-                    break
+            wanted = [self._ranked[k] for k in together]
+            tokens = self.heading(candidate.topic) + sum(map(self._cost, wanted))
+            if tokens <= room:
+                room -= tokens
+                self._taken.update(together)
+                self._open[self._headings[candidate.topic][0]] += len(together)
+                self._labels.update((one.topic, one.label) for one in wanted if one.label_tokens)
+                self.chosen.extend(wanted)
         return len(self.chosen) > before
+
+    def _cost(self, one: Candidate) -> int:
+        """What a line costs; a label that stands there already is not paid for again."""
+        return one.tokens - (one.label_tokens if self._labels[one.topic, one.label] else 0)
 
     def drop_last(self) -> None:
         """Give back what was taken last."""
         candidate = self.chosen.pop()
         self._taken.discard(next(k for k, one in enumerate(self._ranked) if one is candidate))
         self._open[self._headings[candidate.topic][0]] -= 1
+        if candidate.label_tokens:
+            self._labels[candidate.topic, candidate.label] -= 1
 
     def clear(self) -> None:
         """Give everything back."""
         self.chosen.clear()
         self._taken.clear()
         self._open.clear()
+        self._labels.clear()
 
 
-def _rank(candidate: Candidate) -> tuple[bool, float, tuple[int, int]]:
+def _rank(candidate: Candidate, needed: Candidate | None, sharing: int) -> tuple[bool, float, tuple[int, int]]:
     if candidate.worth <= 0:
         return True, -candidate.worth, (-candidate.order[0], candidate.order[1])
-    return False, -candidate.worth / (candidate.tokens + _FEW_TOKENS) ** _LENGTH_WEIGHT, candidate.order
+    tokens = candidate.tokens
+    if candidate.label_tokens and sharing > 1:
+        tokens -= candidate.label_tokens * (sharing - 1) // sharing
+    density = _density(candidate.worth, tokens)
+    if needed is not None:
+        # Where it is worth more for its tokens than what it needs, they come together.
+        density = min(density, _density(candidate.worth + max(needed.worth, 0.0), tokens + needed.tokens))
+    return False, -density, candidate.order
+
+
+def _density(worth: float, tokens: int) -> float:
+    return worth / (tokens + _FEW_TOKENS) ** _LENGTH_WEIGHT
 
 
 def joined(chosen: Sequence[Candidate]) -> dict[Topic, list[str]]:
     """Set lines by topic, in order: sentences of one message as one item, and under one label what shares it."""
-    labels = Counter((one.topic, one.label) for one in chosen if one.label and one.text.startswith(one.label))
-    texts: dict[Topic, list[str]] = {}
-    places: dict[tuple[Topic, str], int] = {}
+    lines: dict[Topic, list[Candidate]] = {}
     last: Candidate | None = None
     for one in sorted(chosen, key=lambda c: (c.topic, c.order)):
-        own = texts.setdefault(one.topic, [])
-        key = (one.topic, one.label)
-        if labels[key] >= _SHARED_LABEL and one.text.startswith(one.label):
-            said = one.text[len(one.label) :].lstrip(" :：")
-            if key in places:
-                own[places[key]] += f"\n{said}"
-            else:
-                places[key] = len(own)
-                own.append(f"{one.label}:\n{said}")
-            last = None
-            continue
+        own = lines.setdefault(one.topic, [])
+        labelled = one.label and one.text.startswith(one.label) and one.label != getattr(last, "label", None)
         if (
             last is not None
             and last.topic == one.topic
             and last.order[0] == one.order[0]
             and one.topic in {"users", "findings"}
+            and not labelled
         ):
-            own[-1] += (" " if one.order[1] == last.order[1] + 1 else " ... ") + one.text
+            gap = " " if one.order[1] == last.order[1] + 1 else " ... "
+            own[-1] = replace(own[-1], text=own[-1].text + gap + one.text)
         else:
-            own.append(one.text)
+            own.append(one)
         last = one
+    return {topic: _under_labels(own) for topic, own in lines.items()}
+
+
+def _under_labels(lines: Sequence[Candidate]) -> list[str]:
+    labels = Counter(one.label for one in lines if one.label and one.text.startswith(one.label))
+    texts: list[str] = []
+    places: dict[str, int] = {}
+    for one in lines:
+        if labels[one.label] < _SHARED_LABEL or not one.text.startswith(one.label):
+            texts.append(one.text)
+            continue
+        said = one.text[len(one.label) :].lstrip(" :：")
+        if one.label in places:
+            texts[places[one.label]] += f"\n{said}"
+        else:
+            places[one.label] = len(texts)
+            texts.append(f"{one.label}:\n{said}")
     return texts

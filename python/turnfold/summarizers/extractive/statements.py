@@ -155,9 +155,10 @@ _LEAST_TO_HANG_ON = 2.0
 class Statement:
     """One statement. `order` is its message's place among the texts, `place` its own in that message.
 
-    `label` is what stands before its colon, or the line that heads its list; `text` holds the label if it is its own.
+    `label` is what stands before its colon, or the colon of its line, or the line that heads its list; `text` holds the
+    label if it is its own.
     `score` says what it is worth; 0 and less is small talk. `replaced` is set where a later statement takes its place,
-    `doubtful` where one seems to. What `hangs` says nothing without the sentence before it.
+    `doubtful` where one seems to. Without the sentence at the place `after` it says too little.
     """
 
     speaker: Speaker
@@ -168,10 +169,15 @@ class Statement:
     score: float = 0.0
     replaced: bool = False
     doubtful: bool = False
-    hangs: bool = False
+    after: int | None = None
     plain: str = ""
     names: tuple[str, ...] = ()
     stems: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether its label is its own."""
+        return bool(self.label) and self.text.startswith(self.label)
 
 
 def split(text: str) -> list[tuple[str, str]]:
@@ -197,9 +203,11 @@ def split(text: str) -> list[tuple[str, str]]:
         if stripped.startswith("#"):
             heading = stripped.lstrip("# ").strip()
             continue
+        label = heading
         for sentence in _sentences(stripped):
-            label = _LABEL.match(sentence)
-            found.append((sentence, label[1] if label else heading))
+            own = _LABEL.match(sentence)
+            label = own[1] if own else label
+            found.append((sentence, label))
     return found
 
 
@@ -230,6 +238,10 @@ def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
     said = Counter(statement.plain for statement in made)
     asked = {order + 1 for order, (speaker, text) in enumerate(texts) if speaker == "assistant" and _asks(text)}
     last = max(len(texts) - 1, 1)
+    for before, statement in pairwise(made):
+        if before.order == statement.order and statement.label == before.label and not statement.is_labelled:
+            # It goes on with what stands behind a label.
+            statement.after = before.place if before.is_labelled else before.after
     for statement in made:
         statement.score = _worth(statement, said[statement.plain])
         rare = sum(1 for stem in statement.stems if often[stem] <= 2)
@@ -240,15 +252,19 @@ def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
             statement.score += 0.8
     _lend(made)
     for before, statement in pairwise(made):
-        statement.hangs = (
-            before.order == statement.order
-            and before.score >= _LEAST_TO_HANG_ON
-            and len(statement.stems) <= _FEW_STEMS
-            and not _has_value(statement)
-            and not cues.decides(statement.plain)
-            and not cues.updates(statement.plain)
-        )
+        if before.order == statement.order and statement.after is None and _hangs(before, statement):
+            statement.after = before.place
     return made
+
+
+def _hangs(before: Statement, statement: Statement) -> bool:
+    return (
+        before.score >= _LEAST_TO_HANG_ON
+        and len(statement.stems) <= _FEW_STEMS
+        and not _has_value(statement)
+        and not cues.decides(statement.plain)
+        and not cues.updates(statement.plain)
+    )
 
 
 def _has_value(statement: Statement) -> bool:
@@ -265,7 +281,7 @@ def _worth(statement: Statement, times: int) -> float:
     obliges = min(cues.count_oblige(plain), 2)
     wish, decision, update = cues.wishes(plain), cues.decides(plain), cues.updates(plain)
     score = 1.6 * forbids + 1.4 * obliges + 1.5 * wish + 1.5 * decision + 0.8 * update
-    if statement.label:
+    if statement.label and statement.after is None:
         score += 2.0 if statement.label.isupper() else 0.8
     score += min(1.2 * len(statement.names), 3.0)
     score += 1.0 if _QUANTITY.search(statement.text) else 0.0
