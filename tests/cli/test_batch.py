@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -322,6 +323,11 @@ def test_the_report_opens_offline(run, inputs, tmp_path):
     assert "invalid_json" in html
     for loads in ("http:", "https:", "src=", "href=", "url(", "@import", "<script"):
         assert loads not in html
+    # Each reason has a sentence beside it.
+    reasons = {record["reason"]: record["text"] for record in reversed(ran.records) if record["reason"]}
+    assert len(reasons) > 2
+    for reason, text in reasons.items():
+        assert re.search(f'<tr><td>{reason}</td>.*?<td class="said">{re.escape(escape(text))}</td>', html), reason
     resumed = tmp_path / "again.html"
     run("batch", inputs, "-o", tmp_path / "out", *OPTIONS, "--report", resumed, "--resume")
     assert f"<b>{len(ran.records)}</b><span>transcripts</span>" in resumed.read_text(encoding="utf-8")
@@ -339,6 +345,20 @@ def test_a_browser_shows_the_report(run, inputs, tmp_path):
     assert len(bars) > 5
     assert "<h2>Tokens by format</h2>" in shown
     assert picture.stat().st_size > 10_000
+
+
+def test_a_report_has_what_could_not_be_read_or_found(run, inputs, tmp_path):
+    torn, page = tmp_path / "torn.jsonl.gz", tmp_path / "r.html"
+    torn.write_bytes((inputs / "sub" / "packed.jsonl.gz").read_bytes()[:-40])
+    arguments = ["batch", inputs / "one.json", torn, tmp_path / "none.json", "-o", tmp_path / "out", *OPTIONS]
+    for more in ([], ["--resume"]):
+        ran = run(*arguments, "--report", page, *more)
+        assert ran.status == 1
+        html = page.read_text(encoding="utf-8")
+        (failed,) = re.findall("<b>([0-9]+)</b><span>failed</span>", html)
+        assert int(failed) == ran.err.count("turnfold: "), ran.err  # a broken line of the torn file may come first
+        assert "the compressed data ends early" in html
+        assert str(tmp_path / "none.json") in html
 
 
 def test_names_in_a_report_are_text(run, tmp_path):

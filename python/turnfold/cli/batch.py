@@ -15,7 +15,7 @@ from turnfold.cli.batch_model import add_model, amount, hosted_of, limits_of
 from turnfold.cli.batch_plan import dry_run
 from turnfold.cli.batch_totals import Totals
 from turnfold.cli.compact import add_policy, inputs_of, policy_of, state_of
-from turnfold.cli.compaction import Instructions, failed_record
+from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
 from turnfold.cli.display import number, write_record, write_text
 from turnfold.cli.faults import FOUND, INTERRUPTED, OK, UsageError, complain, printable
 from turnfold.cli.inputs import InputFile
@@ -109,12 +109,13 @@ def run(options: argparse.Namespace) -> int:
     make_room(targets)
     journal_path.parent.mkdir(parents=True, exist_ok=True)
     _check_journal(options, journal_path)
-    for fault in faults:
+    missing = [failed_record(fault) for fault in faults]
+    for fault, record in zip(faults, missing, strict=True):
         complain(fault.line())
         if options.json:
-            write_record(failed_record(fault))
+            write_record(record)
     instructions = Instructions(policy, options.encoding, options.model, wanted_of(options), state_of(options))
-    status = _run(options, instructions, targets, journal_path, limits=limits, hosted=hosted)
+    status = _run(options, instructions, targets, journal_path, limits=limits, hosted=hosted, missing=missing)
     return FOUND if faults and status == OK else status
 
 
@@ -141,6 +142,7 @@ def _run(
     *,
     limits: "BatchLimits",
     hosted: "OpenAICompatible | Anthropic | None",
+    missing: list[CompactRecord],
 ) -> int:
     import anyio
 
@@ -188,7 +190,7 @@ def _run(
         if options.report is not None:
             from turnfold.cli.batch_report import write_report
 
-            write_report(Path(options.report), journal, going.totals)
+            write_report(Path(options.report), journal, going.totals, [*missing, *going.unread], options.price)
     return FOUND if going.totals.failed and ended == OK else ended
 
 

@@ -107,7 +107,8 @@ class OutOfTimeError(Exception):
 
 
 class BatchRun:
-    """One run over `targets`. Iterate `outcomes()` once; `totals` grows meanwhile.
+    """One run over `targets`. Iterate `outcomes()` once; `totals` grows meanwhile, and so does `unread`: the records of
+    files that could not be read, or written.
 
     A file whose input is as it was and whose output is in its place is not read again. Of one that was begun, the
     documents that are done are compared with their digests and passed over; where one has changed, the file is begun
@@ -136,6 +137,7 @@ class BatchRun:
         # Who is cancelled does not wait for the thread that writes just now.
         self._writing = threading.Lock()
         self.totals = Totals()
+        self.unread: list[CompactRecord] = []
 
     async def outcomes(self) -> AsyncGenerator[Outcome, None]:
         """Do the work; what became of each transcript, as its bytes are written. Cancelled, it leaves a checkpoint."""
@@ -282,7 +284,7 @@ class BatchRun:
         self._open[run.journaled.id] = run
         if isinstance(item, Fault):
             run.failed = run.unread = True
-            return [(failed_record(item), item)]
+            return [self._lost(failed_record(item), item)]
         try:
             if item is None:
                 self._finish(run)
@@ -293,7 +295,13 @@ class BatchRun:
             self._open.pop(run.journaled.id, None)
             self._leave(run)
             fault = fault_of_os_error(run.target.shown, None, error)
-            return [(msgspec.structs.replace(failed_record(fault), path=run.target.file.shown), fault)]
+            record = msgspec.structs.replace(failed_record(fault), path=run.target.file.shown)
+            return [self._lost(record, fault)]
+
+    def _lost(self, record: CompactRecord, fault: Fault) -> Outcome:
+        """Note what is in no row of the journal, so that the next run tries it again."""
+        self.unread.append(record)
+        return record, fault
 
     def _add(self, task: Task, item: Document, outcomes: list[Outcome], body: bytes | None) -> list[Outcome]:
         run = task.run

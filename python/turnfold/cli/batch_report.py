@@ -16,6 +16,8 @@ from turnfold.cli.batch_totals import Totals
 from turnfold.cli.compaction import CompactRecord
 from turnfold.cli.display import number
 from turnfold.cli.outputs import write_whole
+from turnfold.model.price import Price
+from turnfold.model.summary import NO_USAGE
 
 _ROWS: Final = 20
 _STYLE: Final = """
@@ -28,14 +30,15 @@ body { margin: 2rem auto; max-width: 64rem; padding: 0 1.25rem; font: 15px/1.5 s
   background: var(--page); }
 h1 { font-size: 1.5rem; margin: 0 0 .25rem; } h2 { font-size: 1.05rem; margin: 2.25rem 0 .6rem; }
 p, .faint { color: var(--faint); margin: 0 0 .75rem; }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(10.5rem, 1fr)); gap: .75rem; margin: 1.25rem 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(8.5rem, 1fr)); gap: .75rem; margin: 1.25rem 0; }
 .tile { border: 1px solid var(--line); border-radius: .5rem; padding: .7rem .9rem; }
 .tile b { display: block; font-size: 1.45rem; font-variant-numeric: tabular-nums; } .tile span { color: var(--faint); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
 th { color: var(--faint); font-weight: 500; } td.n, th.n { text-align: right; white-space: nowrap; }
-td.path { overflow-wrap: anywhere; } td.chart { width: 38%; min-width: 9rem; }
+td.path { overflow-wrap: anywhere; min-width: 15rem; } td.chart { width: 30%; min-width: 8rem; }
+td.said { color: var(--faint); width: 40%; }
 .bar { display: flex; height: .8rem; margin-top: .35rem; border-radius: .2rem; overflow: hidden; }
 .bar i { background: var(--bar); } .bar u { background: var(--rest); } .bar.bad i { background: var(--bad); }
 """
@@ -65,6 +68,9 @@ class Report:
         self.folders: dict[str, Group] = {}
         self.statuses: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
+        self.examples: dict[str, str] = {}
+        self.tried: Counter[str] = Counter()
+        self.usage = NO_USAGE
         self.methods: Counter[str] = Counter()
         self.findings: Counter[str] = Counter()
         self.failures: list[CompactRecord] = []
@@ -80,6 +86,10 @@ class Report:
         self.statuses[record.status] += 1
         if record.reason is not None:
             self.reasons[record.reason] += 1
+            self.examples.setdefault(record.reason, record.text)
+        self.tried.update(record.tried)
+        if record.usage is not None:
+            self.usage += record.usage
         if record.status == "failed":
             if len(self.failures) < _ROWS:
                 self.failures.append(record)
@@ -105,15 +115,15 @@ class Report:
         else:
             heapq.heappushpop(self.slowest, entry)
 
-    def html(self, totals: Totals) -> str:
+    def html(self, totals: Totals, price: Price | None = None) -> str:
         """Return the page."""
         saved = self.all.before - self.all.after
         tiles = (
             (number(self.all.transcripts), "transcripts"),
             (number(self.statuses["compacted"]), "compacted"),
             (number(self.statuses["failed"]), "failed"),
-            (_short(self.all.before), "tokens before"),
-            (_short(self.all.after), "tokens after"),
+            (_short(self.all.before, self.all.before), "tokens before"),
+            (_short(self.all.after, self.all.before), "tokens after"),
             (_percent(saved, self.all.before), "of the tokens saved"),
         )
         ran = f"{number(totals.documents)} documents in {totals.seconds:,.1f} s in this run"
@@ -125,9 +135,11 @@ class Report:
             _section("Tokens by folder", _groups("folder", self.folders)),
             _section("What became of the transcripts", _counts("result", self.statuses, self.all.transcripts)),
             _section(
-                "Why some were left as they were, or failed", _counts("reason", self.reasons, self.all.transcripts)
+                "Why some were left as they were, or failed",
+                _counts("reason", self.reasons, self.all.transcripts, said=self.examples),
             ),
             _section("Who wrote the summaries", _counts("method", self.methods, sum(self.methods.values()))),
+            _section("How each try for a summary ended", self._tries(price)),
             _section("Findings in what was written", _counts("code", self.findings, sum(self.findings.values()))),
             _section("Identifiers that survived", self._survival()),
             _section("What prompt caches keep", self._prefix()),
@@ -139,6 +151,14 @@ class Report:
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f"<style>{_STYLE}</style></head><body>{''.join(parts)}</body></html>\n"
         )
+
+    def _tries(self, price: Price | None) -> str:
+        if self.usage == NO_USAGE and set(self.tried) <= {"rules: used"}:
+            return ""
+        prompt, reply = number(self.usage.prompt_tokens), number(self.usage.completion_tokens)
+        cost = "" if price is None else f", which cost {price.of(self.usage):,.4f}"
+        told = f"<p>Models used {prompt} tokens of prompts and {reply} of replies{cost}.</p>"
+        return told + _counts("who, and how", self.tried, sum(self.tried.values()))
 
     def _survival(self) -> str:
         kept, everything = self.identifiers
@@ -179,13 +199,20 @@ class Report:
         return _table(("transcript", "#tokens", "#milliseconds"), rows)
 
 
-def write_report(path: Path, journal: Journal, totals: Totals) -> None:
-    """Write the report of all that `journal` holds to `path`, whole or not at all."""
+def write_report(
+    path: Path, journal: Journal, totals: Totals, unread: Iterable[CompactRecord], price: Price | None = None
+) -> None:
+    """Write the report of all that `journal` holds, and of what this run could not read or write, to `path`.
+
+    Whole or not at all.
+    """
     report = Report()
     for records in journal.all_records():
         for record in msgspec.json.decode(records, type=list[CompactRecord]):
             report.add(record)
-    write_whole(path, report.html(totals).encode("utf-8", "replace"))
+    for record in unread:
+        report.add(record)
+    write_whole(path, report.html(totals, price).encode("utf-8", "replace"))
 
 
 def _place(record: CompactRecord) -> str:
@@ -224,15 +251,25 @@ def _groups(named: str, groups: Mapping[str, Group]) -> str:
     return _table(heads, rows)
 
 
-def _counts(named: str, counts: Mapping[str, int], everything: int, *, ordered: bool = False) -> str:
+def _counts(
+    named: str,
+    counts: Mapping[str, int],
+    everything: int,
+    *,
+    ordered: bool = False,
+    said: Mapping[str, str] | None = None,
+) -> str:
+    """A row a name, the largest first unless they are `ordered`; `said` has an example of each."""
     pairs = list(counts.items()) if ordered else sorted(counts.items(), key=lambda item: -item[1])
     rows = [
         f'<tr><td>{escape(name)}</td><td class="n">{number(count)}</td><td class="n">{_percent(count, everything)}</td>'
-        f'<td class="chart">{_bar(count, everything, bad=name == "failed")}</td></tr>'
+        f'<td class="chart">{_bar(count, everything, bad=name == "failed")}</td>'
+        + ("" if said is None else f'<td class="said">{escape(said.get(name, ""))}</td>')
+        + "</tr>"
         for name, count in pairs
         if count
     ]
-    return _table((named, "#number", "#share", ""), rows)
+    return _table((named, "#number", "#share", "", *(() if said is None else ("for example",))), rows)
 
 
 def _bar(part: int, whole: int, largest: int | None = None, *, bad: bool = False) -> str:
@@ -250,8 +287,9 @@ def _percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def _short(value: int) -> str:
-    for size, unit in ((10**9, "G"), (10**6, "M"), (10**4, "k")):
-        if value >= size:
-            return f"{value / (1000 if unit == 'k' else size):,.1f} {unit}"
+def _short(value: int, largest: int) -> str:
+    """A number in the unit of the largest beside it."""
+    for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if largest >= 10 * size or (unit != "k" and largest >= size):
+            return f"{value / size:,.2f} {unit}" if unit != "k" else f"{value / size:,.1f} {unit}"
     return number(value)
