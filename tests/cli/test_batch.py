@@ -14,6 +14,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from anyio.from_thread import start_blocking_portal
 
@@ -24,6 +26,9 @@ from turnfold.testing.http_server import Answer, serve
 
 OPTIONS = ["--preset", "token_threshold", "--limit-tokens", "1200"]
 LINES = 240
+PACKED = 40
+ROWS = 20
+TOTAL = LINES + PACKED + ROWS + 1
 
 
 def lines(seeds: range) -> bytes:
@@ -38,8 +43,11 @@ def inputs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     (folder / "sub").mkdir()
     (folder / "many.jsonl").write_bytes(lines(range(LINES)))
-    (folder / "sub" / "packed.jsonl.gz").write_bytes(gzip.compress(lines(range(40, 80))))
+    (folder / "sub" / "packed.jsonl.gz").write_bytes(gzip.compress(lines(range(40, 40 + PACKED))))
     (folder / "one.json").write_bytes(json.dumps(openai_chat(7, turns=30)).encode())
+    said = [line or None for line in lines(range(100, 100 + ROWS)).decode().splitlines()]
+    table = pa.table({"id": range(ROWS), "said": said, "tags": [["a", None]] * ROWS})
+    pq.write_table(table, folder / "sub" / "table.parquet", row_group_size=8)
     return folder
 
 
@@ -106,7 +114,7 @@ def test_a_run_that_is_done_is_not_done_again(run, inputs, undisturbed, tmp_path
     assert "say --resume or --restart" in refused.err
     again = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume")
     assert again.status == 1
-    assert f"{LINES + 40 + 1} documents were done before" in again.out
+    assert f"{TOTAL} documents were done before" in again.out
     assert contents(tmp_path) == before
     other = run("batch", inputs, "-o", tmp_path, "--limit-tokens", "900", "--resume")
     assert other.status == 2
@@ -149,7 +157,7 @@ def test_killed_runs_go_on(run, inputs, undisturbed, tmp_path, seed):
     killed(inputs, tmp_path, random.Random(seed), 3)
     assert run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume").status == 1
     assert contents(tmp_path) == undisturbed[0]
-    assert rows(tmp_path, "documents") == LINES + 40 + 1
+    assert rows(tmp_path, "documents") == TOTAL
     assert hidden(tmp_path) == [".turnfold-journal"]
 
 
@@ -179,7 +187,7 @@ def test_two_runs_share_a_journal(inputs, undisturbed, tmp_path):
     # Who finds no file left has nothing that fails.
     assert sorted(process.returncode for process in (first, second)) in ([0, 1], [1, 1]), told
     assert contents(tmp_path) == undisturbed[0]
-    assert rows(tmp_path, "documents") == LINES + 40 + 1
+    assert rows(tmp_path, "documents") == TOTAL
     assert b"with another run" in told[1][1] or b"done before" in told[1][1]
 
 

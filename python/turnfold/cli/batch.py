@@ -204,7 +204,10 @@ def _size_of(file: InputFile) -> int:
 
 def _digest(options: argparse.Namespace, policy: Policy) -> str:
     """The digest of everything but the input that decides the output."""
-    told = (options.encoding, options.model, options.format, options.container, options.now, options.summarizer)
+    told = (
+        *(options.encoding, options.model, options.format, options.container, options.column),
+        *(options.now, options.summarizer),
+    )
     digest = hashlib.blake2b(digest_size=16)
     for part in (__version__, msgspec.json.encode(policy).decode(), repr(told), repr(options.base_url)):
         digest.update(part.encode("utf-8", "surrogateescape") + b"\0")

@@ -10,12 +10,13 @@ from typing import Final, Literal, Protocol
 
 import msgspec
 
+from turnfold.cli import parquet
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.packing import PackedDataError, packing_of, packing_of_data, unpacked, unpacked_name
 from turnfold.cli.patterns import is_pattern, matches, split_pattern
 from turnfold.errors import MissingExtraError
 
-SUFFIXES = (".json", ".jsonl", ".gz", ".zst")
+SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".parquet")
 BLANK = b" \t\r\n"
 _HEAD_LINES: Final = 64
 
@@ -41,10 +42,13 @@ class InputFile(msgspec.Struct, frozen=True):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What the command line says of all inputs: the wire format of bodies, or the container that all are logs of."""
+    """What the command line says of all inputs: the wire format of bodies, or the container that all are logs of; and
+    the column of tables that has the transcripts.
+    """
 
     format: str | None = None
     container: str | None = None
+    column: str | None = None
 
 
 ANY: Final = Wanted()
@@ -53,9 +57,9 @@ ANY: Final = Wanted()
 class Document(msgspec.Struct, frozen=True):
     """The bytes of one transcript: a whole file, or one line without its line feed. Blank lines come with no data.
 
-    `index` is 0 for a whole file and the line's number, counted from 0, for JSON lines. A log is a whole file that
-    holds several: with `id`, the one of them that has it, and `index` is its number in the log. `read_bytes` is how
-    much of the file, as it lies on the disk, was read when this was.
+    A row of a table is a line. `index` is 0 for a whole file and the line's number, counted from 0, for JSON lines. A
+    log is a whole file that holds several: with `id`, the one of them that has it, and `index` is its number in it.
+    `read_bytes` is how much of the file, as it lies on the disk, was read when this was.
     """
 
     file: InputFile
@@ -155,18 +159,37 @@ def read_file(file: InputFile, wanted: Wanted = ANY) -> Iterator[Document | Faul
     """Read the transcripts of one file; blank lines come too. A read error ends the file with a fault."""
     index = 0
     try:
-        with _open(file) as (stream, position):
-            for document in _split(file, stream, position, wanted):
-                index = document.index + 1
-                yield document
+        for document in _documents(file, wanted):
+            index = document.index + 1
+            yield document
     except EOFError:
         yield Fault(file.shown, index or None, "io_error", "the compressed data ends early", "copy the file again")
     except PackedDataError as error:
         yield Fault(file.shown, index or None, "io_error", str(error), "check the file")
     except MissingExtraError as error:
         yield Fault(file.shown, None, error.code, error.text, "install it and run the command again")
+    except parquet.ColumnError as error:
+        yield Fault(file.shown, None, error.code, error.text, "--column NAME says which one it is")
     except OSError as error:
         yield fault_of_os_error(file.shown, index or None, error)
+
+
+def _documents(file: InputFile, wanted: Wanted) -> Iterator[Document]:
+    table = table_of(file, wanted)
+    if table is not None:
+        size = table.path.stat().st_size
+        for index, (cell, share) in enumerate(parquet.cells(table)):
+            yield Document(file, index, cell, b"\n", "jsonl", read_bytes=int(size * share))
+        return
+    with _open(file) as (stream, position):
+        yield from _split(file, stream, position, wanted)
+
+
+def table_of(file: InputFile, wanted: Wanted) -> parquet.Table | None:
+    """Return the table that a file is, None where it is none."""
+    if file.path is None or not parquet.is_table(file.path.name):
+        return None
+    return parquet.Table(file.path, wanted.column)
 
 
 @contextmanager

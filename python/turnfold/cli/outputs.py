@@ -15,7 +15,8 @@ import msgspec
 
 from turnfold.cli.faults import UsageError
 from turnfold.cli.inputs import SUFFIXES, InputFile, Layout, named_layout, show
-from turnfold.cli.packing import ByteSink, packing_of, packing_sink, zstandard
+from turnfold.cli.packing import ByteSink, Packing, packing_of, packing_sink, zstandard
+from turnfold.cli.parquet import Table, TableSink, is_table
 from turnfold.cli.patterns import is_pattern
 from turnfold.errors import MissingExtraError
 
@@ -69,6 +70,8 @@ def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str])
     if out == "-":
         if len(files) > 1:
             raise UsageError("-o - takes one input: name a folder as OUT")
+        if any(file.path is not None and is_table(file.path.name) for file in files):
+            raise UsageError("-o - takes no table: name a file or a folder as OUT")
         targets = [Target(file, None) for file in files]
     elif out_is_file(out, arguments):
         targets = [Target(file, _same_kind(file, Path(out))) for file in files]
@@ -81,17 +84,22 @@ def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str])
 
 
 def _same_kind(file: InputFile, out: Path) -> Path:
-    if file.path is None or (named_layout(file.path.name) is None and packing_of(file.path.name) is None):
+    if file.path is None or not any(_kind(file.path)):
+        if is_table(out.name):
+            raise UsageError(f"OUT {show(str(out))}: a table is written from a table only")
         if packing_of(out.name) == "zst":
             try:
                 zstandard()
             except MissingExtraError as error:
                 raise UsageError(f"OUT {show(str(out))}: {error.text}") from None
         return out
-    kinds = [(named_layout(p.name), packing_of(p.name)) for p in (file.path, out)]
-    if kinds[0] != kinds[1]:
+    if _kind(file.path) != _kind(out):
         raise UsageError(f"OUT keeps the input's format: {show(str(out))} is not named like {file.shown}")
     return out
+
+
+def _kind(path: Path) -> tuple[Layout | None, Packing | None, bool]:
+    return named_layout(path.name), packing_of(path.name), is_table(path.name)
 
 
 def _refuse_collisions(targets: Sequence[Target]) -> None:
@@ -143,12 +151,13 @@ class AtomicFile:
     """A file that appears under its name only when it is whole; until then nothing under that name changes.
 
     The bytes go to a hidden file in the same folder, which `commit` moves into place. Leaving the block without
-    `commit` removes it. With no path, bytes go to stdout as they come.
+    `commit` removes it. With no path, bytes go to stdout as they come. Of a `table` each write is a row's new cell.
     """
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, table: Table | None = None) -> None:
         self._path = target.path
         self._packing = None if target.path is None else packing_of(target.path.name)
+        self._table = table
         self._temporary: Path | None = None
         self._raw: BinaryIO | None = None
         self._stream: ByteSink | None = None
@@ -171,6 +180,8 @@ class AtomicFile:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self._temporary = temporary
         self._raw = os.fdopen(descriptor, "wb")
+        if self._table is not None:
+            return TableSink(self._raw, self._table)
         return self._raw if self._packing is None else packing_sink(self._raw, self._packing)
 
     def commit(self) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from turnfold.cli.packing import packed, packing_of
+from turnfold.cli.parquet import Table, is_table, line_of, write_table
 
 _MEMBER_BYTES: Final = 4 << 20
 """Data of one gzip member, or zstd frame. They end where documents do, at places that do not depend on when a run was
@@ -15,14 +16,17 @@ stopped."""
 class PartFile:
     """The hidden file `.NAME.turnfold-part` beside `path`, from its first `size` bytes on.
 
+    Of a table it has the rows' new cells, and `finish` writes the whole `table` beside it.
+
     Raises OSError; `size` bytes that are not there are an OSError, too.
     """
 
-    def __init__(self, path: Path, size: int = 0) -> None:
+    def __init__(self, path: Path, size: int = 0, table: Table | None = None) -> None:
         self.path = path
         self.part = part_of(path)
         self._pending = bytearray()
         self._packing = packing_of(path.name)
+        self._table = table
         self._stream: BinaryIO = self.part.open("r+b" if size else "wb")
         try:
             self._cut(size)
@@ -39,6 +43,8 @@ class PartFile:
 
     def write(self, data: bytes) -> None:
         """Append one document with its line's end."""
+        if self._table is not None:
+            data = line_of(data.removesuffix(b"\n"))
         if self._packing is None:
             self._stream.write(data)
             self._size += len(data)
@@ -65,11 +71,23 @@ class PartFile:
         return self._size
 
     def finish(self) -> int:
-        """Write what is left, down to the disk, and return the size; `move` comes next."""
+        """Write what is left, down to the disk, and return the output's size; `move` comes next."""
         self._end_member()
         self._stream.flush()
         os.fsync(self._stream.fileno())
         self._stream.close()
+        if self._table is None:
+            return self._size
+        whole = finished_of(self.path)
+        with self.part.open("rb") as lines, whole.open("wb") as out:
+            write_table(self._table, lines, out)
+            out.flush()
+            os.fsync(out.fileno())
+        return whole.stat().st_size
+
+    @property
+    def size(self) -> int:
+        """The bytes of the part file, without what `settled` and `finish` have still to write."""
         return self._size
 
     def close(self) -> None:
@@ -80,8 +98,9 @@ class PartFile:
     def discard(self) -> None:
         """Take the part file away."""
         self.close()
-        with contextlib.suppress(OSError):
-            self.part.unlink()
+        for path in {self.part, finished_of(self.path)}:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def part_of(path: Path) -> Path:
@@ -89,9 +108,15 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.turnfold-part")
 
 
+def finished_of(path: Path) -> Path:
+    """Where an output that is finished waits to be moved: it is the part file, except of a table."""
+    return path.with_name(f".{path.name}.turnfold-table") if is_table(path.name) else part_of(path)
+
+
 def move(path: Path) -> None:
-    """Move a part file into its place, and the folder's entry down to the disk."""
-    part_of(path).replace(path)
+    """Move a finished output into its place, and the folder's entry down to the disk."""
+    finished_of(path).replace(path)
+    part_of(path).unlink(missing_ok=True)
     if os.name != "nt":
         folder = os.open(path.parent, os.O_RDONLY)
         try:

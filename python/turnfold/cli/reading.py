@@ -13,11 +13,12 @@ from turnfold.errors import ArgumentError, TurnfoldError
 from turnfold.transcript import Transcript
 
 INPUTS_HELP = """\
-PATH is a file, a folder (walked for .json, .jsonl, .gz and .zst; hidden files are passed over), a quoted pattern
-('logs/**/*.jsonl': ** goes into folders) or - for stdin.
+PATH is a file, a folder (walked for .json, .jsonl, .gz, .zst and .parquet; hidden files are passed over), a quoted
+pattern ('logs/**/*.jsonl': ** goes into folders) or - for stdin.
 A .json file holds one transcript: a request body with its messages, or a bare array of messages. A list of
 transcripts is refused: write it as .jsonl, one transcript a line (blank lines are skipped, and a record's index
-is the line's number from 0). .gz and .zst (with the package zstandard) are unpacked on the way. stdin, and names
+is the line's number from 0). .gz and .zst (with the package zstandard) are unpacked on the way. Of a .parquet file
+(with the package pyarrow) each row is a transcript: its JSON, or its messages, in one column. stdin, and names
 without a known suffix, are told apart by their first two lines. A log that an agent or another tool wrote is known by
 its records and holds as many transcripts as there are in it, each with an id."""
 
@@ -32,7 +33,7 @@ def add_paths(parser: argparse.ArgumentParser, *, least: Literal["*", "+"] = "+"
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
-    """`--format`, `--container` and `--json`."""
+    """`--format`, `--container`, `--column` and `--json`."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
         "--format",
@@ -40,6 +41,9 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         help="wire format (openai.chat, bedrock.converse, ...); default: detect",
     )
     group.add_argument("--container", metavar="NAME", help="kind of log (claude_code, sharegpt, ...); default: detect")
+    parser.add_argument(
+        "--column", metavar="NAME", help="column of a Parquet file's transcripts; default: the only one that can be it"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object a transcript on stdout, one a line")
 
 
@@ -113,4 +117,4 @@ def transcripts_of(document: Document, log: "Log") -> list[tuple[Document, Trans
 
 def wanted_of(options: argparse.Namespace) -> Wanted:
     """Return what the options say of the inputs."""
-    return Wanted(options.format, options.container)
+    return Wanted(options.format, options.container, options.column)

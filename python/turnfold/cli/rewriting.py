@@ -5,7 +5,7 @@ from itertools import chain
 from typing import TypeVar
 
 from turnfold.cli.faults import Fault, fault_of_os_error
-from turnfold.cli.inputs import Document, Wanted, read_file
+from turnfold.cli.inputs import Document, Wanted, read_file, table_of
 from turnfold.cli.outputs import AtomicFile, Target
 
 Record = TypeVar("Record")
@@ -39,7 +39,7 @@ def rewrite_file(
     written = failed = False
     target, items = read_target(target, wanted)
     try:
-        with AtomicFile(target) as out:
+        with AtomicFile(target, table_of(target.file, wanted)) as out:
             for item in items:
                 if isinstance(item, Fault):
                     failed = True
