@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from turnfold.background import BackgroundCompactor
+from turnfold.batch.journal import Journal
 from turnfold.compactor import compact
 from turnfold.planning.apply import CompactionResult
 from turnfold.stores import MemoryStore, SQLiteStore
@@ -22,7 +23,7 @@ def test_everyday_seeds() -> None:
     assert [outcome for outcome in outcomes if outcome.broken is not None] == []
     assert len(outcomes) == SEEDS * len(BACKENDS)
     ended = {word for outcome in outcomes for word in outcome.ended}
-    assert {"batch", "cancelled", "no_summary", "rules", "summary", "session", "file", "crash"} <= ended
+    assert {"batch", "cancelled", "no_summary", "rules", "summary", "session", "file", "crash", "journal"} <= ended
 
 
 def test_a_seed_is_the_same_on_each_run() -> None:
@@ -116,6 +117,13 @@ class Locking(SQLiteStore):
             super()._roll_back(connection)
 
 
+class NoJournal(Journal):
+    """Forgets what is done."""
+
+    def finish_item(self, key: bytes, outcome: bytes) -> None:
+        super().release_item(key)
+
+
 class Doubling(BackgroundCompactor):
     async def swap(self, conversation: str, transcript: Any) -> Any:
         swapped = await super().swap(conversation, transcript)
@@ -157,3 +165,9 @@ def test_what_does_not_hold_of_sessions_is_seen(
     monkeypatch.setattr(sessions, name, wrong)
     assert main(["--seeds", str(seeds), "--first", "1"]) == 1
     assert what in capsys.readouterr().out
+
+
+def test_a_journal_that_forgets_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("turnfold.batch.journal.Journal", NoJournal)
+    broken = [outcome.broken for seed in range(4, 100, 16) for outcome in run_seeds(seed, 1)]
+    assert any(what is not None and "is done again" in what for what in broken)

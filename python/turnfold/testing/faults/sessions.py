@@ -30,7 +30,7 @@ from turnfold.testing.faults.faulty_sqlite import SQLiteFaults, faulty_sqlite
 from turnfold.testing.faults.faulty_store import FaultyStore
 from turnfold.testing.faults.held import TINY_SECONDS, Broken, held
 from turnfold.testing.faults.interrupted import Interrupted
-from turnfold.testing.faults.scripts import random_member, settle
+from turnfold.testing.faults.scripts import quick_folder, random_member, settle
 
 STORE_SECONDS: Final = 6.0
 _WAIT_SECONDS: Final = 2.0
@@ -96,7 +96,7 @@ async def run_in_memory(seed: SessionSeed) -> str:
 
 async def run_in_file(seed: SessionSeed) -> str:
     """Run a seed over a file: faults at every statement, and at one of them a crash."""
-    with tempfile.TemporaryDirectory(dir=_quick_folder()) as folder:
+    with tempfile.TemporaryDirectory(dir=quick_folder()) as folder:
         path, crashed = Path(folder) / "store.db", Path(folder) / "crashed.db"
         at_crash: list[Conversation] = []
         handed_over: list[int] = []
@@ -360,8 +360,3 @@ async def _check_store(
         held(lease is not None, f"{one.name}: nobody may compact it any more")
         if lease is not None:
             await store.abandon(lease)
-
-
-def _quick_folder() -> str | None:
-    """Return a folder in memory, where there is one: whether the disk keeps its word is not looked at here."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
