@@ -125,8 +125,9 @@ def _usage(response: object) -> int | None:
     usage = response.get("usage") if isinstance(response, dict) else None
     if not isinstance(usage, dict):
         return None
-    if isinstance(usage.get("prompt_tokens"), int):
-        return usage["prompt_tokens"]
+    prompt = usage.get("prompt_tokens")
+    if isinstance(prompt, int):
+        return prompt
     if isinstance(usage.get("inputTokens"), int):
         return sum(usage.get(k) or 0 for k in ("inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens"))
     if isinstance(usage.get("input_tokens"), int):

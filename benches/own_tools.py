@@ -1,9 +1,10 @@
 """Whether each agent's own loader takes the log that turnfold compacted, and what it holds then.
 
-    python benches/own_tools.py [--python KIND=PYTHON ...] [--corpus FOLDER] [--preset NAME] [--commands] [FILE ...]
+    python benches/own_tools.py [--python KIND=PYTHON ...] [--corpus FOLDER] [--preset NAME|all] [--commands] [FILE ...]
 
 Files are the test samples unless named; `--corpus` adds a folder of recorded logs. Each log is read and compacted by
 rule, each result that it takes is written, and the loader of its kind (tool_readers.py) reads the log before and after.
+`--preset` compacts by that preset instead, made to fire; `all` by a plain summary and by every preset, each on its own.
 `--python` names a Python that has the tool, where this one has not; `--commands` prints how to make such ones.
 
 A log passes where the tool loads it, holds every summary and every kept text that it held before, and none of the texts
@@ -19,39 +20,71 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from inspect import signature
 from pathlib import Path
 
 from msgspec.structs import replace
+from presets import made
 from tool_readers import READERS, installed, reading
 
 from turnfold import CompactionResult, KeepMessages, OnRequest, Policy, Rules, Summarize, Transcript, compact_sync
-from turnfold.containers import read_log
+from turnfold.containers import Log, read_log
 from turnfold.errors import NotWritableError, ReadError
 from turnfold.model.plan import DropRange, EditBlocks, SummaryHole
 from turnfold.presets import BY_NAME
 
 SAMPLES = Path(__file__).parent.parent / "tests" / "containers" / "samples"
-POLICY = Policy(OnRequest(), (Summarize(KeepMessages(2)),))
-LIMIT_TOKENS = 1_500
+Maker = Callable[[Transcript], Policy]
 ENOUGH = 24
 """Shorter texts stand in other places by chance."""
 
 
 @dataclass(frozen=True)
+class Shown:
+    """What a tool holds: as one text, and each string of it."""
+
+    whole: str
+    strings: frozenset[str]
+
+    def alone(self, text: str, said: "Said") -> bool:
+        """Whether it holds a text on its own, and not only in others, or in calls, that quote it."""
+        if text in said.asked:
+            return False
+        if text in self.strings:
+            return True
+        return text in self.whole and not any(text in other for other in said.before if other != text)
+
+
+@dataclass(frozen=True)
 class Said:
-    """The texts of one transcript as it came and as its result has them; of those that were cut, what they were."""
+    """The texts of one transcript as it came and as its result has them.
+
+    `cut` has, a text that was cut, what all it was; `asked` what calls handed to tools.
+    """
 
     before: frozenset[str]
     after: frozenset[str]
-    cut: Mapping[str, str] = field(default_factory=dict)
+    cut: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    asked: str = ""
 
     @property
     def new(self) -> frozenset[str]:
         """The texts of summaries."""
         return self.after - self.before - self.cut.keys()
+
+    def needed(self, shown: Shown, known: str) -> Iterator[str]:
+        """The texts that the tool has to hold: summaries, cut texts and kept ones, where it showed what they were.
+
+        `known` is what it showed, without what goes.
+        """
+        replaced = self.before - self.after - frozenset(old for olds in self.cut.values() for old in olds)
+        if not replaced or any(shown.alone(text, self) for text in replaced):
+            yield from self.new
+        yield from (text for text in self.after & self.before if text in known)
+        for text, olds in self.cut.items():
+            if text in self.after and any(shown.alone(old, self) for old in olds):
+                yield text
 
 
 @dataclass(frozen=True)
@@ -86,7 +119,7 @@ def asked(transcripts: Iterable[Transcript]) -> str:
 
 
 def cuts(before: Transcript, result: CompactionResult) -> Iterator[tuple[str, str]]:
-    """Each text of the result that is a cut one, with what it was."""
+    """Each text of the result that is a cut one, with one that it was."""
     at = 0
     for tile in result.plan.tiles:
         if isinstance(tile, EditBlocks) and not tile.stripped:
@@ -98,17 +131,20 @@ def cuts(before: Transcript, result: CompactionResult) -> Iterator[tuple[str, st
             at += tile.stop - tile.start
 
 
-def case(name: str, data: bytes, policy: Policy = POLICY) -> Case | None:
-    """Compact a log; None where it is of no kind with a tool at hand, or nothing of it can be written."""
+def known(data: bytes) -> Log | None:
+    """Read a log; None where it is of no kind with a tool at hand."""
     try:
         log = read_log(data)
     except ReadError:
         return None
-    if log.container not in READERS:
-        return None
+    return log if log.container in READERS else None
+
+
+def case(title: str, log: Log, maker: Maker) -> Case | None:
+    """Compact a log; None where nothing of it can be written."""
     results: dict[str, CompactionResult] = {}
     for logged in log.transcripts:
-        result = compact_sync(logged.transcript, policy, Rules())
+        result = compact_sync(logged.transcript, maker(logged.transcript), Rules())
         if isinstance(result, CompactionResult):
             try:
                 log.write({**results, logged.id: result})
@@ -121,18 +157,31 @@ def case(name: str, data: bytes, policy: Policy = POLICY) -> Case | None:
     whole = "\n".join((*texts(after.values()), asked(after.values())))
     gone = frozenset(text for text in texts(t.transcript for t in log.transcripts) if text not in whole)
     came = {t.id: t.transcript for t in log.transcripts}
-    spoken = (
-        Said(frozenset(texts([came[k]])), frozenset(texts([r.transcript])), dict(cuts(came[k], r)))
-        for k, r in results.items()
-    )
-    return Case(name, log.container, data, log.write(results), tuple(spoken), gone)
+    spoken: list[Said] = []
+    for name, result in results.items():
+        cut: dict[str, frozenset[str]] = {}
+        for new, old in cuts(came[name], result):
+            cut[new] = cut.get(new, frozenset()) | {old}
+        said_before, said_after = frozenset(texts([came[name]])), frozenset(texts([result.transcript]))
+        spoken.append(Said(said_before, said_after, cut, asked([came[name]])))
+    return Case(title, log.container, log.document.data, log.write(results), tuple(spoken), gone)
 
 
-def preset(name: str) -> Policy:
-    """A preset's policy that always fires, with a limit that most logs are over, where it takes one."""
-    made = BY_NAME[name]
-    limits = {"limit_tokens": LIMIT_TOKENS} if "limit_tokens" in signature(made).parameters else {}
-    return replace(made(**limits), trigger=OnRequest())
+def plain(_: Transcript) -> Policy:
+    """One summary of all but the last messages."""
+    return Policy(OnRequest(), (Summarize(KeepMessages(2)),))
+
+
+def preset(name: str) -> Maker:
+    """Makes a preset's policy that always fires, with a limit that a transcript is over."""
+    return lambda transcript: replace(made(name, max(1, transcript.tokens().n // 2)), trigger=OnRequest())
+
+
+def chosen(name: str | None) -> Mapping[str, Maker]:
+    """The policies to compact by, by the name of their preset; the plain summary has none."""
+    if name == "all":
+        return {"": plain} | {each: preset(each) for each in BY_NAME}
+    return {"": plain} if name is None else {name: preset(name)}
 
 
 def loaded(kind: str, paths: Sequence[Path], python: str | None) -> list[Mapping[str, object]]:
@@ -150,15 +199,13 @@ def loaded(kind: str, paths: Sequence[Path], python: str | None) -> list[Mapping
 def verdicts(cases: Sequence[Case], python: str | None) -> Iterator[tuple[str, str, str]]:
     """What the tool says to each case of one kind: see `verdict`."""
     with tempfile.TemporaryDirectory() as folder:
-        paths: list[Path] = []
-        for number, case in enumerate(cases):
-            suffix = ".eval" if case.kind == "inspect_eval" else ".json"
-            for when, data in (("before", case.before), ("after", case.after)):
-                paths.append(Path(folder, f"{number}-{when}{suffix}"))
-                paths[-1].write_bytes(data)
-        told = loaded(cases[0].kind, paths, python)
-    for number, case in enumerate(cases):
-        yield verdict(case, told[2 * number], told[2 * number + 1])
+        paths: dict[bytes, Path] = {}
+        for data in (data for case in cases for data in (case.before, case.after)):
+            suffix = ".eval" if cases[0].kind == "inspect_eval" else ".json"
+            paths.setdefault(data, Path(folder, f"{len(paths)}{suffix}")).write_bytes(data)
+        told = dict(zip(paths, loaded(cases[0].kind, list(paths.values()), python), strict=True))
+    for case in cases:
+        yield verdict(case, told[case.before], told[case.after])
 
 
 def verdict(case: Case, first: Mapping[str, object], second: Mapping[str, object]) -> tuple[str, str, str]:
@@ -178,7 +225,9 @@ def verdict(case: Case, first: Mapping[str, object], second: Mapping[str, object
     whole = said(first)
     counts = [(sum(text in whole for text in r.before), len(r.before)) for r in case.results]
     shown = [r for r, (seen, all_texts) in zip(case.results, counts, strict=True) if 2 * seen >= all_texts]
-    needed = {text for r in shown for text in r.after if r.cut.get(text, text) in known or text in r.new}
+    strings = (text for message in list_held(first) for one in message for text in (one, *unwrapped(one)))
+    tool_shown = Shown(whole, frozenset(text.strip() for text in strings))
+    needed = {text for r in shown for text in r.needed(tool_shown, known)}
     lost = sorted(text for text in needed if text not in held)
     if lost:
         return "failed", tool, f"{len(lost)} texts are not there: {lost[0][:120]!r}"
@@ -242,7 +291,7 @@ def main() -> int:
     parser.add_argument("files", type=Path, nargs="*")
     parser.add_argument("--python", action="append", default=[], metavar="KIND=PYTHON")
     parser.add_argument("--corpus", type=Path)
-    parser.add_argument("--preset", choices=sorted(BY_NAME), help="compact by this preset instead")
+    parser.add_argument("--preset", choices=("all", *sorted(BY_NAME)), help="compact by this preset instead")
     parser.add_argument("--commands", action="store_true", help="print how to install each tool")
     options = parser.parse_args()
     if options.commands:
@@ -253,10 +302,13 @@ def main() -> int:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     tools: dict[str, str] = {}
     cases: dict[str, list[Case]] = defaultdict(list)
-    policy = POLICY if options.preset is None else preset(options.preset)
+    makers = chosen(options.preset)
     for name, data in files(options):
-        if (found := case(name, data, policy)) is not None:
-            cases[found.kind].append(found)
+        if (log := known(data)) is None:
+            continue
+        for by, maker in makers.items():
+            if (found := case(" ".join((name, by)).strip(), log, maker)) is not None:
+                cases[found.kind].append(found)
     for kind, own in cases.items():
         if kind not in pythons and installed(kind) is None:
             counts[kind]["no tool here"] = len(own)

@@ -50,9 +50,20 @@ def load(name: str) -> Any:
 
 
 def inspect(path: Path) -> Held:
-    """`read_eval_log`, the documented way into a log; what is attached stands in its place."""
+    """`read_eval_log`, the documented way into a log, and of its messages those that Inspect sends behind a summary."""
     log = load("inspect_ai.log").read_eval_log(str(path), resolve_attachments=True)
-    return [list(strings(m.model_dump(mode="json"))) for sample in log.samples for m in sample.messages]
+    parted = load("inspect_ai.model._trim").partition_messages
+    held: Held = []
+    for sample in log.samples:
+        sent, summaries = (
+            sample.messages,
+            [k for k, m in enumerate(sample.messages) if (m.metadata or {}).get("summary")],
+        )
+        if summaries:
+            before = parted(sent[: summaries[-1]])
+            sent = [*before.system, *before.input, *sent[summaries[-1] :]]
+        held += (list(strings(m.model_dump(mode="json"))) for m in sent)
+    return held
 
 
 def google_adk(path: Path) -> Held:

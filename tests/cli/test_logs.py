@@ -28,9 +28,39 @@ def ids() -> list[str]:
 @pytest.mark.parametrize("command", ["count", "scan", "split"])
 def test_each_transcript_of_a_log_is_a_record_with_its_id(run, command, ids):
     ran = run(command, SESSION, "--json")
-    assert (ran.status, ran.err) == (0, "")
+    assert ran.status == 0
+    assert bool(ran.err) == (command == "scan")
     assert [(r["path"], r["index"], r["id"]) for r in ran.records] == [(str(SESSION), k, i) for k, i in enumerate(ids)]
     assert {r["format"] for r in ran.records} == {"anthropic.messages"}
+
+
+def test_scan_says_which_lines_of_a_log_are_not_read(run, tmp_path):
+    data = SESSION.read_bytes()
+    assert run("scan", SESSION).err == (
+        f"turnfold: {SESSION}: line 1 is no JSON object, and so is one more: passed over here, and kept where the log "
+        "is written; where the file was cut, copy it again\n"
+    )
+    whole = [line for line in data.split(b"\n") if line.startswith(b"{") and line.endswith(b"}")]
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(b"\n".join(whole))
+    assert run("scan", cut).err == ""
+    cut.write_bytes(b"\n".join(whole)[:-9])
+    ran = run("scan", cut)
+    assert (ran.status, ran.err.count("\n")) == (0, 1)
+    assert f"line {len(whole)} is no JSON object: passed over" in ran.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+@pytest.mark.parametrize("command", ["scan", "count", "compact"])
+def test_a_log_of_another_encoding_is_one_fault(run, tmp_path, command, encoding):
+    session = tmp_path / "session.jsonl"
+    session.write_bytes(SESSION.read_bytes().decode().encode(encoding))
+    out = tmp_path / "out.jsonl"
+    ran = run(command, session, *(("-o", out) if command == "compact" else ()))
+    assert ran.status in {1, 2}
+    assert ran.err.count("\n") == 1
+    assert f"{session}[0]: " in ran.err
+    assert not out.exists()
 
 
 def test_people_see_the_id(run, ids):

@@ -48,15 +48,28 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class FaultLog:
-    """Prints faults to stderr as they come and remembers that there were some."""
+    """Prints faults to stderr as they come and remembers that there were some.
 
-    def __init__(self) -> None:
+    With `tells_all`, also what was passed over without a fault, such as lines of a log that no reader of it takes.
+    """
+
+    def __init__(self, *, tells_all: bool = False) -> None:
         self.count = 0
+        self.tells_all = tells_all
 
     def report(self, fault: Fault) -> None:
         """Print one fault."""
         self.count += 1
         complain(fault.line())
+
+    def passed_over(self, path: str, lines: tuple[int, ...]) -> None:
+        """Say which lines of a log, counted from 0, are no JSON objects; nothing where all are, or nobody asks."""
+        if not self.tells_all or not lines:
+            return
+        first, more = lines[0] + 1, len(lines) - 1
+        others = f", and so {'is one more' if more == 1 else f'are {more} more'}" if more else ""
+        text = f"line {first} is no JSON object{others}: passed over here, and kept where the log is written"
+        complain(printable(f"turnfold: {path}: {text}; where the file was cut, copy it again"))
 
 
 def complain(line: str) -> None:

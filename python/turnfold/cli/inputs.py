@@ -18,6 +18,8 @@ from turnfold.errors import MissingExtraError
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".parquet")
 BLANK = b" \t\r\n"
+_TOLD_BY: Final = 1_024
+"""How many bytes tell whether a file is text."""
 _HEAD_LINES: Final = 64
 
 Layout = Literal["json", "jsonl"]
@@ -226,6 +228,10 @@ def _split(file: InputFile, stream: ByteStream, position: Callable[[], int], wan
         return
     head += islice(lines, _HEAD_LINES - len(head))
     start = b"".join(head)
+    if b"\0" in start[:_TOLD_BY]:
+        # No JSON has this byte. The file is of another encoding, or no text, which is one fault and not one a line.
+        yield Document(file, 0, start + stream.read(), b"", "json", read_bytes=position())
+        return
     if _is_log(start, wanted):
         yield Document(file, 0, start + stream.read(), b"", "jsonl", is_log=True, read_bytes=position())
         return

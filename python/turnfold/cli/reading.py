@@ -86,7 +86,12 @@ def read_files(
         if item.blank and item.layout == "jsonl":
             continue
         try:
-            found = read_document(item, wanted)
+            if item.is_log:
+                log = log_of(item, wanted)
+                found = transcripts_of(item, log)
+                faults.passed_over(item.file.shown, log.reading.unread_lines)
+            else:
+                found = read_document(item, wanted)
         except TurnfoldError as error:
             faults.report(fault_of_error(item.file.shown, None if item.is_log else item.index, error, item.data))
             continue

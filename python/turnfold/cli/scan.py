@@ -66,7 +66,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Scan; returns the exit status."""
     asked = _asked(options.rules, options.severity)
-    faults = FaultLog()
+    faults = FaultLog(tells_all=True)
     all_ok = True
     table = _table()
     for document, transcript in read_transcripts(options.paths, wanted_of(options), faults):

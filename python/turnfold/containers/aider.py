@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from turnfold.containers.document import Document
 from turnfold.containers.edits import Edit, apply_edits
-from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
+from turnfold.containers.protocol import Change, Hole, LoggedTranscript, Mark, Reading
 from turnfold.containers.view import ChatView, ViewMessage, view
 from turnfold.errors import InvalidLogError, NotWritableError
 
@@ -22,12 +22,14 @@ class Aider:
 
     The view is `openai.chat`; lines of one speaker that follow each other are one message, blank lines between do not
     part them. Printed lines and the text before the first heading are no messages. A transcript's id is the time of its
-    heading. A summary is written as lines of the user in the place of what it replaces.
+    heading. A summary is written as lines of its role in the place of what it replaces; what goes takes along what was
+    printed between its lines. Where two messages of one speaker come to stand together, a printed line parts them.
     """
 
     name: ClassVar[str] = "aider"
     title: ClassVar[str] = "aider chat histories in Markdown: `# aider chat started at`, `#### ` for the user."
     writes: ClassVar[bool] = True
+    takes_out: ClassVar[bool] = True
 
     def recognise(self, document: Document) -> Mark | None:
         """See the heading of a chat."""
@@ -59,23 +61,58 @@ class Aider:
         return Reading(tuple(found), {kind: count for kind, count in unread.items() if count})
 
     def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
-        """Put each summary, as lines of the user, in the place of what it replaces."""
+        """Take lines out, and put each summary in the place of what it replaces."""
         edits: list[Edit] = []
         for change in changes:
             if change.shortened:
                 raise NotWritableError("An aider chat has no tool results that could be shortened")
-            for hole in change.holes:
-                if hole.role != "user":
-                    raise NotWritableError("Only the user's lines can hold a summary: give it the role of the user")
-                first = change.logged.origins[hole.start][0]
-                last = change.logged.origins[hole.stop - 1][1]
-                lines = b"".join(b"#### %b\n" % line for line in hole.text.encode("utf-8", "replace").split(b"\n"))
-                if hole.start > 0 and change.logged.transcript.roles[hole.start - 1] == "user":
-                    lines = b"> \n" + lines
-                if hole.stop < len(change.logged.origins) and change.logged.transcript.roles[hole.stop] == "user":
-                    lines += b"> \n"  # a printed line, so that the user's next lines are a message of their own
-                edits.append(Edit(first, last, lines))
+            edits += _edits(document.data, change)
         return apply_edits(document.data, edits)
+
+
+_PARTING: Final = b"> \n"
+"""A printed line, so that what one speaker says before and after it are two messages."""
+
+
+def _edits(data: bytes, change: Change) -> Iterator[Edit]:
+    """Take out the lines of what goes, with those that were printed between them, and put summaries in."""
+    spans, roles, gone = change.logged.origins, change.logged.transcript.roles, change.gone
+    summaries = {hole.start: hole for hole in change.holes}
+    before: str | None = None
+    is_parted = False
+    at = 0
+    while at < len(spans):
+        if at > 0 and _is_printed(data[spans[at - 1][1] : spans[at][0]]):
+            is_parted = True
+        lines = b""
+        if (hole := summaries.get(at)) is not None:
+            lines = (_PARTING if before == hole.role and not is_parted else b"") + _spelled(hole)
+            before, is_parted = hole.role, False
+        if at in gone:
+            stop = at + 1
+            while stop in gone and stop not in summaries:
+                stop += 1
+            yield Edit(spans[at][0], spans[stop - 1][1], lines)
+            at = stop
+            continue
+        lines += _PARTING if before == roles[at] and not is_parted else b""
+        if lines:
+            yield Edit(spans[at][0], spans[at][0], lines)
+        before, is_parted = roles[at], False
+        at += 1
+
+
+def _is_printed(between: bytes) -> bool:
+    return any(line.startswith(b">") for line in between.split(b"\n"))
+
+
+def _spelled(hole: Hole) -> bytes:
+    lines = hole.text.encode("utf-8", "replace").split(b"\n")
+    if hole.role == "user":
+        return b"".join(b"#### %b\n" % line for line in lines)
+    if any(line.startswith((b"#### ", b">", b"# ")) for line in lines):
+        raise NotWritableError("A line of the summary would read as another speaker's: give it the role of the user")
+    return b"".join(b"%b\n" % line for line in lines)
 
 
 @dataclass

@@ -23,14 +23,13 @@ class Atif(Listed):
     without a call is a user message. Steps copied from an earlier file (`is_copied_context`) are part of the view: the
     model saw them again. Where a source is none of `system`, `user`, `agent`, calls or a model tell the agent's.
 
-    The summary takes the place of the steps, as a user's step marked with `context_management` of type `compaction`.
+    The summary takes the place of the steps, as one of its role marked with `context_management` of type `compaction`.
     Where `step_id`s count from 1 without a gap, as ATIF demands, the steps behind it are numbered again; nothing in a
     trajectory refers to these numbers.
     """
 
     name: ClassVar[str] = "atif"
     title: ClassVar[str] = "ATIF trajectories: `schema_version` of ATIF and `steps` with `source` and `message`."
-    takes_out: ClassVar[bool] = False
 
     def mark(self, value: object) -> Mark | None:
         """See the version of the schema."""
@@ -89,10 +88,7 @@ class Atif(Listed):
 
         Of a step whose message goes and whose observation stays, as what the model reads next, the message is emptied.
         """
-        if any(hole.role != "user" for hole in change.holes):
-            raise NotWritableError("The summary of an ATIF trajectory is the user's: use a policy that places it so")
-        origins = change.logged.origins
-        held = {k for hole in change.holes for k in range(hole.start, hole.stop)}
+        origins, held = change.logged.origins, change.gone
         stays = {index for k, indexes in enumerate(origins) if k not in held for index in indexes}
         emptied = {index for k in held for index in origins[k]} & stays
         for index in sorted(emptied):
@@ -111,7 +107,7 @@ class Atif(Listed):
         for element in elements:
             if element.index in holes:
                 number += 1
-                spelled = object_of(self.spell(elements, "user", holes[element.index].text))
+                spelled = object_of(self.spell(elements, holes[element.index].role, holes[element.index].text))
                 new.append((element.index, encode({**spelled, "step_id": number} if counted else spelled)))
             if element.index in gone:
                 continue
@@ -123,7 +119,8 @@ class Atif(Listed):
     def spell(self, elements: Sequence[Record], role: str, text: str) -> object:
         """Return a step with the next free number."""
         numbers = [number for element in elements if isinstance(number := object_of(element.value).get("step_id"), int)]
-        return {"step_id": max(numbers, default=0) + 1, "source": "user", "message": text, "extra": _COMPACTED}
+        source = "user" if role == "user" else "agent"
+        return {"step_id": max(numbers, default=0) + 1, "source": source, "message": text, "extra": _COMPACTED}
 
 
 def _content(content: object) -> object:

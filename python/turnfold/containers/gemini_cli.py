@@ -35,13 +35,14 @@ class GeminiCli:
     `error`) were never sent. In JSON lines a message with an id that was there takes its place, `$rewindTo` takes the
     messages from that id on away, and `$set` with `messages` replaces all.
 
-    A compaction of a document puts one message in the place of those that go. In JSON lines it is one `$set` at the end
-    with all messages, which is how the tool records that its history changed; all other lines stay as they are.
+    A compaction of a document takes messages out, and puts one in the place of those that are summarised. In JSON lines
+    it is one `$set` at the end with all messages that stay, which is how the tool records that its history changed; all
+    other lines stay as they are.
     """
 
     name: ClassVar[str] = "gemini_cli"
     title: ClassVar[str] = "Gemini CLI sessions: `messages` of type user and gemini, as a document or JSON lines."
-    takes_out: ClassVar[bool] = False
+    takes_out: ClassVar[bool] = True
     writes: ClassVar[bool] = True
 
     def recognise(self, document: Document) -> Mark | None:
@@ -82,7 +83,7 @@ class GeminiCli:
         edits: list[Edit] = []
         for place, value in shortened(change):
             edits.append(edit_value(document, _record_of(document, elements, place[0]), place, value))
-        if not change.holes:
+        if not change.gone:
             return apply_edits(document.data, edits)
         _, owners = _projected(elements)
         gone, summaries = _placed(change, elements, owners)
@@ -265,11 +266,12 @@ def _thought(thought: object) -> str:
 def _placed(
     change: Change, elements: Sequence[_Element], owners: Sequence[int]
 ) -> tuple[set[int], list[tuple[int, bytes]]]:
-    gone: set[int] = set()
+    gone = {owners[message] for message in change.gone}
+    if gone & {owner for message, owner in enumerate(owners) if message not in change.gone}:
+        raise NotWritableError("A message of the session holds both what goes and what stays: choose another cut")
     summaries: list[tuple[int, bytes]] = []
     for hole in change.holes:
         own = owners[hole.start : hole.stop]
-        gone.update(own)
         stamp = next((t for k in reversed(own) if (t := text_of(elements[k].value, "timestamp"))), None)
         text = hole.text.encode("utf-8", "surrogatepass").hex()
         element: dict[str, object] = {
@@ -279,9 +281,6 @@ def _placed(
             "content": [{"text": hole.text}],
         }
         summaries.append((own[0], encode(element)))
-    replaced = {m for hole in change.holes for m in range(hole.start, hole.stop)}
-    if gone & {owner for message, owner in enumerate(owners) if message not in replaced}:
-        raise NotWritableError("A message of the session holds both what goes and what stays: choose another cut")
     return gone, summaries
 
 

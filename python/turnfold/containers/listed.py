@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 from turnfold.containers.document import Document, Record, encode
 from turnfold.containers.edits import Edit, apply_edits, edit_items
 from turnfold.containers.embedded import Embedded
-from turnfold.containers.protocol import Change, Hole, LoggedTranscript, Mark, Place, Reading
+from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.view import ChatView, ViewMessage, view
 from turnfold.errors import InvalidLogError, NotWritableError, ReadError
 
@@ -196,19 +196,6 @@ def placed(change: Change) -> tuple[AbstractSet[int], list[tuple[int, str, str]]
         own = [index for m in range(hole.start, hole.stop) for index in origins[m]]
         summaries.append((min(own), hole.role, hole.text))
     return gone, summaries
-
-
-def only_summary(change: Change, tool: str) -> Hole:
-    """Return the one summary of a change, for a tool that keeps nothing before it and reads it as the user's.
-
-    Raises `NotWritableError` for any other.
-    """
-    hole = change.holes[0]
-    if len(change.holes) > 1 or hole.start > 0 or hole.role != "user":
-        raise NotWritableError(
-            f"{tool} keeps nothing before its summary, which is the user's: use a policy with one such summary"
-        )
-    return hole
 
 
 def shortened(change: Change) -> Iterator[tuple[Place, bytes]]:

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Document, Record, at, decode, encode, list_of, object_of, text_of
-from turnfold.containers.edits import Edit, apply_edits, edit_items
-from turnfold.containers.listed import edit_value, only_summary, placed, shortened
+from turnfold.containers.document import Document, Record, at, decode, list_of, object_of, text_of
+from turnfold.containers.edits import apply_edits
+from turnfold.containers.opencode_changes import StepOf, changed
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.view import ChatView, view
 from turnfold.errors import InvalidLogError, NotWritableError
@@ -37,14 +37,14 @@ class Opencode:
     say who speaks: a message of theirs is the assistant's where it has a step, a tool or reasoning. Rows of messages
     and of sessions, and the single files of the storage folder, hold no transcript and are `unread`.
 
-    A compaction is a user's message with a `compaction` part, which names the first message that stays, and the
-    summary; and the assistant's message of kind `summary` that marks it as done. Both are put at the end, the rest
-    stays as it is. Rows cannot be written to: those of the messages are in another file.
+    How a compaction is written says `opencode_changes.py`. Rows cannot be written to: those of the messages are in
+    another file.
     """
 
     name: ClassVar[str] = "opencode"
     title: ClassVar[str] = "opencode sessions: exported `messages` of `info` and `parts`, or rows of the database."
     writes: ClassVar[bool] = True
+    takes_out: ClassVar[bool] = True
 
     def recognise(self, document: Document) -> Mark | None:
         """See an exported session, rows, or a file of the storage folder."""
@@ -76,20 +76,14 @@ class Opencode:
         return _read_rows(rows)
 
     def write(self, document: Document, reading: Reading, changes: tuple[Change, ...]) -> bytes:
-        """Put the two messages of a compaction at the end."""
+        """Record each compaction; without one, shorten results where they stand."""
         elements = _messages(document)
         if not elements:
             raise NotWritableError(
                 "These rows are only a part of opencode's database: export the session and compact that"
             )
-        edits: list[Edit] = []
-        for change in changes:
-            for place, value in shortened(change):
-                edits.append(edit_value(document, elements[place[0]], place, value))
-            if change.holes:
-                spans = [(element.start, element.stop) for element in elements]
-                edits += edit_items(spans, set(), [(len(elements), _compaction(elements, change))])
-        return apply_edits(document.data, edits)
+        _, steps, _ = _projected(elements)
+        return apply_edits(document.data, [e for change in changes for e in changed(document, elements, change, steps)])
 
 
 def _storage_mark(value: Mapping[str, object]) -> Mark | None:
@@ -115,27 +109,34 @@ def _messages(document: Document) -> tuple[Record, ...]:
 
 
 def _read_export(document: Document, elements: Sequence[Record]) -> Reading:
-    chat = ChatView()
-    unread: Counter[str] = Counter()
-    seen = _seen(elements)
-    for index in seen:
-        value = object_of(elements[index].value)
-        before = len(chat.messages)
-        if _is_failed(value):
-            unread[_FAILED] += 1
-            continue
-        parts = [_Part(object_of(p), index, ("parts", k)) for k, p in enumerate(list_of(value, "parts"))]
-        _project(chat, text_of(value, "info", "role"), parts, is_last=index == len(elements) - 1)
-        if len(chat.messages) == before:
-            unread["message without content"] += 1
-    if len(elements) > len(seen):
-        unread["superseded message"] += len(elements) - len(seen)
+    chat, _, unread = _projected(elements)
     infos = [object_of(element.value, "info") for element in elements]
     session = text_of(document.value, "info", "id") or text_of(infos[0], "sessionID") or "session"
     if not chat.messages:
         return Reading((), dict(unread))
     model = next((m for i in reversed(infos) if (m := text_of(i, "modelID") or text_of(i, "model", "modelID"))), None)
     return Reading((view(session, "openai.chat", chat.messages, {"model": model}),), dict(unread))
+
+
+def _projected(elements: Sequence[Record]) -> tuple[ChatView, list[StepOf], Counter[str]]:
+    """Return the view of an export, the step that each of its messages is of, and what holds none."""
+    chat, steps = ChatView(), list[StepOf]()
+    unread: Counter[str] = Counter()
+    seen = _seen(elements)
+    for index in seen:
+        value = object_of(elements[index].value)
+        if _is_failed(value):
+            unread[_FAILED] += 1
+            continue
+        before = len(chat.messages)
+        parts = [_Part(object_of(p), index, ("parts", k)) for k, p in enumerate(list_of(value, "parts"))]
+        for first, stop in _project(chat, text_of(value, "info", "role"), parts, is_last=index == len(elements) - 1):
+            steps += [StepOf(index, range(first, stop))] * (len(chat.messages) - len(steps))
+        if len(chat.messages) == before:
+            unread["message without content"] += 1
+    if len(elements) > len(seen):
+        unread["superseded message"] += len(elements) - len(seen)
+    return chat, steps, unread
 
 
 def _seen(elements: Sequence[Record]) -> list[int]:
@@ -210,7 +211,7 @@ def _read_rows(rows: Sequence[tuple[Record, object]]) -> Reading:
             ]
             kinds = {text_of(part.value, "type") for part in parts}
             role = "assistant" if kinds & {"step-start", "step-finish", "tool", "reasoning"} else "user"
-            _project(chat, role, parts, is_last=k == len(ordered) - 1)
+            list(_project(chat, role, parts, is_last=k == len(ordered) - 1))
         if chat.messages:
             logged.append(view(session, "openai.chat", chat.messages))
     used = {index for one in logged for origins in one.origins for index in origins}
@@ -225,14 +226,19 @@ def _created(row: Record) -> float:
     return created if isinstance(created, int | float) else 0
 
 
-def _project(chat: ChatView, role: str | None, parts: Sequence[_Part], *, is_last: bool) -> None:
+def _project(chat: ChatView, role: str | None, parts: Sequence[_Part], *, is_last: bool) -> Iterator[tuple[int, int]]:
+    """Add a message's steps to the view. Yields, after each, which parts it has; a user's message is one step."""
     if role == "user":
         content = [block for part in parts if (block := _spoken(part.value)) is not None]
         if content:
             chat.text("user", content, [part.element for part in parts])
+        yield 0, len(parts)
         return
+    at = 0
     for step in _steps(parts):
         _project_step(chat, step, is_last=is_last)
+        yield at, at + len(step)
+        at += len(step)
 
 
 def _steps(parts: Sequence[_Part]) -> Iterator[list[_Part]]:
@@ -296,53 +302,6 @@ def _spoken(part: Mapping[str, object]) -> object | None:
     if mime.startswith("image/"):
         return {"type": "image_url", "image_url": {"url": url}}
     return {"type": "file", "file": {"filename": text_of(part, "filename") or "", "file_data": url}}
-
-
-def _compaction(elements: Sequence[Record], change: Change) -> bytes:
-    hole = only_summary(change, "opencode")
-    placed(change)
-    infos = [object_of(element.value, "info") for element in elements]
-    last = infos[-1]
-    session = text_of(last, "sessionID") or change.logged.id
-    created = at(last, ("time", "created"))
-    # Ids are in the order of time, and so are these: a longer one comes after what it starts with.
-    user, answer = (f"{text_of(last, 'id') or 'msg'}{suffix}" for suffix in ("a", "b"))
-    asked = next((info for info in reversed(infos) if info.get("role") == "user"), {})
-    answered = next((info for info in reversed(infos) if info.get("role") == "assistant"), {})
-    mark: dict[str, object] = {"id": f"prt_{user}1", "sessionID": session, "messageID": user, "type": "compaction"}
-    mark["auto"] = False
-    kept = change.logged.origins[hole.stop :]
-    if kept:
-        mark["tail_start_id"] = infos[kept[0][0]].get("id")
-    said = {"id": f"prt_{user}2", "sessionID": session, "messageID": user, "type": "text"}
-    first = {
-        "info": {
-            "id": user,
-            "sessionID": session,
-            "role": "user",
-            "time": {"created": created},
-            **{key: asked[key] for key in ("agent", "model") if key in asked},
-        },
-        "parts": [mark, {**said, "text": hole.text, "synthetic": True}],
-    }
-    second = {
-        "info": {
-            "id": answer,
-            "sessionID": session,
-            "role": "assistant",
-            "parentID": user,
-            "mode": "compaction",
-            "agent": "compaction",
-            "summary": True,
-            "finish": "stop",
-            "time": {"created": created, "completed": created},
-            **{key: answered[key] for key in ("modelID", "providerID", "path") if key in answered},
-            "cost": 0,
-            "tokens": {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}},
-        },
-        "parts": [],
-    }
-    return encode(first) + b"," + encode(second)
 
 
 OPENCODE: Final = Opencode()

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, Record, encode, list_of, object_of, text_of
-from turnfold.containers.edits import Edit
-from turnfold.containers.listed import only_summary
+from turnfold.containers.edits import Edit, with_values
+from turnfold.containers.listed import placed, shortened
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place
 from turnfold.containers.records import Records, edit_records
 from turnfold.containers.view import ViewMessage, view
+from turnfold.errors import NotWritableError
 
 _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:pi")
 
@@ -36,12 +37,15 @@ class Pi(Records):
     `aborted message`. The tool's own words around a summary are not in the log, and not in the view.
 
     A compaction is one `compaction` entry at the end, with the first entry that stays: by id, or by number in logs
-    without ids. All other lines stay as they are.
+    without ids. Messages that stay behind the summary are said again before it, with all that follows. Where messages
+    go without a summary or stay before one, the session goes on in a new branch, as it does when its user goes back in
+    the tree: from the last entry that stays as it is, with a `branch_summary` in the place of each summary of the
+    user's, a message in that of an assistant's, and what stays said again. Logs without ids have no tree: there entries
+    are taken out, and a summary is a message. All other lines stay as they are.
     """
 
     name: ClassVar[str] = "pi"
     title: ClassVar[str] = "pi session logs: JSON lines that start with a `session`."
-    takes_out: ClassVar[bool] = False
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:
         """See the session, or one of the tool's own entries."""
@@ -71,26 +75,147 @@ class Pi(Records):
             yield view(text_of(session, "id") or "session", "anthropic.messages", messages, {"model": model})
 
     def summarise(self, document: Document, change: Change) -> Iterable[Edit]:
-        """Put a compaction behind the last line."""
-        hole = only_summary(change, "pi")
-        path = _path(document.records)
-        kept = change.logged.origins[hole.stop][0] if hole.stop < len(change.logged.origins) else None
-        last = object_of(path[-1].value)
-        entry: dict[str, object] = {"type": "compaction"}
-        # In logs without ids, the tool counts the lines that it can read.
-        readable = [record.index for record in document.records if record.value is not None]
-        if text_of(last, "id") is None:
-            first: object = readable.index(kept) if kept is not None else len(readable)
-            key = "firstKeptEntryIndex"
+        """Put a compaction, or a branch, behind the last line."""
+        records, origins = document.records, change.logged.origins
+        path = _path(records)
+        compactions = {r.index for r in path if text_of(r.value, "type") == "compaction"}
+        is_first = [(hole.start, hole.role) for hole in change.holes] == [(0, "user")]
+        is_first = is_first and max(change.gone) < change.holes[0].stop
+        stays = [index for m, indexes in enumerate(origins) if m not in change.gone for index in indexes]
+        if is_first:
+            lines = _compacted(document, path, change, stays)
+        elif text_of(path[-1].value, "id") is not None:
+            lines = _branched(document, path, change)
         else:
-            identity = f"{last['id']}:{hole.text}".encode("utf-8", "surrogatepass").hex()
-            entry["id"] = uuid.uuid5(_NAMESPACE, identity).hex[:8]
-            entry["parentId"] = last["id"]
-            first = object_of(document.records[kept].value)["id"] if kept is not None else entry["id"]
-            key = "firstKeptEntryId"
-        entry |= {"timestamp": last.get("timestamp"), "summary": hole.text, key: first}
-        entry["tokensBefore"] = change.before_tokens
-        return edit_records(document, set(), [(len(document.records), encode(entry))])
+            removed, summaries = placed(change)
+            if not compactions.isdisjoint({*removed, *(index for index, _, _ in summaries)}):
+                raise NotWritableError(
+                    "Entries of this pi session have no ids, so nothing stays before or instead of its summary: open "
+                    "the session in pi, which gives them ids, or use a policy with one summary that comes first"
+                )
+            spoken = ((index, _spoken_summary(path, role, text)) for index, role, text in summaries)
+            return edit_records(document, removed, [(index, encode(entry)) for index, entry in spoken])
+        return edit_records(document, set(), [(len(records), line) for line in lines])
+
+
+def _spoken_summary(path: Sequence[Record], role: str, text: str) -> dict[str, object]:
+    """Return the entry of a summary that is a message like others."""
+    stamp = object_of(path[-1].value).get("timestamp")
+    answers = (
+        object_of(r.value, "message") for r in reversed(path) if text_of(r.value, "message", "role") == "assistant"
+    )
+    last: Mapping[str, object] = next(answers, {}) if role == "assistant" else {}
+    of_model = {key: last[key] for key in ("api", "provider", "model", "timestamp") if key in last}
+    cost = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
+    usage = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0, "cost": cost}
+    ended = {"usage": usage, "stopReason": "stop"} if role == "assistant" else {}
+    message = {"role": role, "content": [_text(text)], **of_model, **ended}
+    return {"type": "message", "timestamp": stamp, "message": message}
+
+
+def _compacted(document: Document, path: Sequence[Record], change: Change, stays: Sequence[int]) -> list[bytes]:
+    """Return the entry of a summary that comes first, behind those that stay, where they have to be said again."""
+    (hole,) = change.holes
+    last = object_of(path[-1].value)
+    name, lines = text_of(last, "id"), []
+    # In logs without ids, the tool counts the lines that it can read.
+    readable = [record.index for record in document.records if record.value is not None]
+    first: object = len(readable) if hole.kept or not stays else readable.index(stays[0])
+    parent: object = name
+    if hole.kept:
+        texts = _new_texts(change)
+        for number, index in enumerate(stays):
+            own = _fresh(f"{name}:{index}")
+            links: Mapping[str, object] = {} if name is None else {"id": own, "parentId": parent}
+            earlier = text_of(document.records[index].value, "summary")
+            if earlier is not None and text_of(document.records[index].value, "type") == "compaction":
+                lines.append(encode({**_spoken_summary(path, "user", earlier), **links}))
+            else:
+                lines.append(_again(document, index, texts, links))
+            first = own if name is not None and not number else first
+            parent = own
+    elif name is not None and stays:
+        first = object_of(document.records[stays[0]].value)["id"]
+    entry: dict[str, object] = {"type": "compaction"}
+    if name is not None:
+        entry |= {"id": _fresh(f"{name}:{hole.text}"), "parentId": parent}
+        first = first if stays else entry["id"]
+    entry |= {"timestamp": last.get("timestamp"), "summary": hole.text}
+    entry["firstKeptEntryIndex" if name is None else "firstKeptEntryId"] = first
+    return [*lines, encode({**entry, "tokensBefore": change.before_tokens})]
+
+
+def _branched(document: Document, path: Sequence[Record], change: Change) -> list[bytes]:
+    """Return the entries by which the session goes on without what goes, in a branch of its own."""
+    origins, texts = change.logged.origins, _new_texts(change)
+    gone, _ = placed(change)
+    holes = {min(origins[hole.start]): hole for hole in change.holes}
+    # What a compaction hid is seen again where that goes or is no more the first, so the branch starts at the root.
+    compacted = {r.index for r in path if text_of(r.value, "type") == "compaction"}
+    is_whole = not compacted.isdisjoint({*gone, *holes})
+    entries = [*_settings(path), *_seen(list(path))] if is_whole else path
+    first = 0 if is_whole else min(k for k, e in enumerate(path) if e.index in gone or e.index in holes)
+    last = object_of(path[-1].value)
+    left = text_of(last, "id") or ""
+    parent = text_of(entries[first - 1].value, "id") if first else None
+    lines: list[bytes] = []
+    named: dict[str, str] = {}
+    waiting: list[str] = []
+    for entry in entries[first:]:
+        old = text_of(entry.value, "id") or ""
+        waiting.append(old)
+        if (hole := holes.get(entry.index)) is not None:
+            name = _fresh(f"{left}:{old}:{hole.text}")
+            summary = {
+                "type": "branch_summary",
+                "timestamp": last.get("timestamp"),
+                "fromId": left,
+                "summary": hole.text,
+            }
+            spelled = summary if hole.role == "user" else _spoken_summary(path, hole.role, hole.text)
+            lines.append(encode({**spelled, "id": name, "parentId": parent}))
+            named.update(dict.fromkeys(waiting, name))
+            waiting.clear()
+            parent = name
+        if entry.index in gone:
+            continue
+        name = _fresh(f"{left}:{old}")
+        named.update(dict.fromkeys(waiting, name))
+        waiting.clear()
+        links: dict[str, object] = {"id": name, "parentId": parent}
+        if (target := text_of(entry.value, "firstKeptEntryId")) is not None:
+            links["firstKeptEntryId"] = named.get(target, target)
+        if is_whole and entry.index in compacted:
+            kept = {key: object_of(entry.value).get(key) for key in ("timestamp", "summary")}
+            lines.append(encode({"type": "branch_summary", "fromId": left, **kept, "id": name, "parentId": parent}))
+        else:
+            lines.append(_again(document, entry.index, texts, links))
+        parent = name
+    return lines
+
+
+def _settings(path: Sequence[Record]) -> list[Record]:
+    """Return the last entries of what a compaction hid that say which model is asked, and how."""
+    hidden = {record.index for record in path} - {record.index for record in _seen(list(path))}
+    found = {text_of(record.value, "type"): record for record in path if record.index in hidden}
+    return [found[kind] for kind in ("model_change", "thinking_level_change") if kind in found]
+
+
+def _new_texts(change: Change) -> Mapping[Place, bytes]:
+    return dict(shortened(change))
+
+
+def _again(document: Document, index: int, texts: Mapping[Place, bytes], links: Mapping[str, object]) -> bytes:
+    """Return an entry with other links, and with the shortened text of its result."""
+    record = document.records[index]
+    values: dict[tuple[str | int, ...], bytes] = {(key,): encode(value) for key, value in links.items()}
+    values |= {path: text for (place, path), text in texts.items() if place == index}
+    return with_values(document.data[record.start : record.stop], values)
+
+
+def _fresh(identity: str) -> str:
+    """Return an id made from a text."""
+    return uuid.uuid5(_NAMESPACE, identity.encode("utf-8", "surrogatepass").hex()).hex[:8]
 
 
 def _path(records: Sequence[Record]) -> list[Record]:

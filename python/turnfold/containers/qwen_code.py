@@ -5,6 +5,8 @@ import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
 from typing import ClassVar, Final
 
 from turnfold.containers.document import Document, Record, decode, encode, list_of, object_of, text_of
@@ -14,7 +16,6 @@ from turnfold.containers.listed import edit_value, shortened
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.records import Records, edit_records
 from turnfold.containers.view import ChatView, view
-from turnfold.errors import NotWritableError
 
 _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:qwen_code")
 _COMPRESSED: Final = 1
@@ -23,11 +24,11 @@ _COMPRESSED: Final = 1
 
 @dataclass(slots=True)
 class _Content:
-    """One Gemini content: its parts, each with its place, and the messages of the view that were read from it."""
+    """One Gemini content: its parts, each with its place, and the message of the view that each was read into."""
 
     role: str
     parts: list[tuple[object, Place]] = field(default_factory=list)
-    messages: range = range(0)
+    owners: list[int] = field(default_factory=list)
 
 
 class QwenCode(Records):
@@ -43,7 +44,7 @@ class QwenCode(Records):
     """
 
     name: ClassVar[str] = "qwen_code"
-    takes_out: ClassVar[bool] = False
+    holds_any_result: ClassVar[bool] = True
     title: ClassVar[str] = "Qwen Code session logs: JSON lines with `uuid`, `parentUuid` and Gemini contents."
 
     def mark(self, record: Mapping[str, object]) -> Mark | None:
@@ -91,7 +92,7 @@ class QwenCode(Records):
         edits: list[Edit] = []
         rows = self.rows(document)
         for change in changes:
-            if change.holes:
+            if change.holes or change.is_rewritten:
                 edits += self.summarise(document, change)
             else:
                 edits += (edit_value(document, rows[place[0]], place, value) for place, value in shortened(change))
@@ -195,17 +196,18 @@ def _projected(path: Sequence[Record]) -> tuple[ChatView, list[_Content]]:
     chat = ChatView()
     contents = _contents(path)
     for content in contents:
-        first = len(chat.messages)
         _project(chat, content)
-        content.messages = range(first, len(chat.messages))
     return chat, contents
 
 
 def _project(chat: ChatView, content: _Content) -> None:
     records = [place[0] for _, place in content.parts]
     thoughts, said, calls = [], [], []
+    results = sum(bool(object_of(part, "functionResponse")) for part, _ in content.parts)
+    rest = len(chat.messages) + results
     for part, (record, path) in content.parts:
         call, response = object_of(part, "functionCall"), object_of(part, "functionResponse")
+        content.owners.append(len(chat.messages) if response else rest)
         if response:
             is_text = text_of(response, "response", "output") is not None
             place = (record, (*path, "functionResponse", "response", "output")) if is_text else None
@@ -227,21 +229,25 @@ def _project(chat: ChatView, content: _Content) -> None:
 def _history(
     contents: Sequence[_Content], change: Change, new_texts: Mapping[Place, object]
 ) -> Iterator[Mapping[str, object]]:
-    """Yield the contents that the model sees behind the compaction."""
-    holes = iter(change.holes)
-    hole = next(holes, None)
+    """Yield the contents that the model sees behind the compaction: what stays, and each summary in its place."""
+    gone = change.gone
+    summaries = {hole.start: hole for hole in change.holes}
     for content in contents:
-        if not content.messages:
-            continue
-        while hole is not None and hole.stop <= content.messages.start:
-            hole = next(holes, None)
-        gone = 0 if hole is None else sum(hole.start <= message < hole.stop for message in content.messages)
-        if gone not in (0, len(content.messages)):
-            raise NotWritableError("A message of the session holds both what goes and what stays: choose another cut")
-        if not gone:
-            yield {"role": content.role, "parts": [_part(*part, new_texts) for part in content.parts]}
-        elif hole is not None and hole.start in content.messages:
-            yield {"role": "user" if hole.role == "user" else "model", "parts": [{"text": hole.text}]}
+        parts: list[object] = []
+        for message, own in groupby(sorted(zip(content.owners, range(len(content.parts)), strict=True)), itemgetter(0)):
+            if (hole := summaries.get(message)) is not None:
+                if parts:
+                    yield {"role": content.role, "parts": parts}
+                    parts = []
+                yield {"role": "user" if hole.role == "user" else "model", "parts": [{"text": hole.text}]}
+            stays = [content.parts[k] for _, k in own] if message not in gone else []
+            parts += (
+                _part(part, place, new_texts)
+                for part, place in stays
+                if message not in change.stripped or object_of(part).get("thought") is not True
+            )
+        if parts:
+            yield {"role": content.role, "parts": parts}
 
 
 def _part(part: object, place: Place, new_texts: Mapping[Place, object]) -> object:
