@@ -105,26 +105,37 @@ def written(out: Path) -> dict[str, bytes]:
     return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name[0] != "."}
 
 
-def measure(inputs: Path, work: Path, size: int) -> None:
+def measure(inputs: Path, work: Path, size: int) -> int:
+    """Print what the runs took, and what that comes to; returns the highest peak memory of a batch, in bytes."""
     documents = sum(line.count(b"\n") for line in (p.read_bytes() for p in inputs.glob("*.jsonl")))
     files = sorted(inputs.glob("*.jsonl"))
     print(f"{documents:,} transcripts, {size / 1e6:,.0f} MB")
     print("| run | s | transcripts/s | MB/s | Mtokens/s | peak MB |\n|---|---:|---:|---:|---:|---:|")
     answers, tokens = [], 0
+    taken: dict[tuple[str, int], float] = {}
+    peaks: list[int] = []
     for workers in (1, 2):
         for name, command in (
             (f"metering alone, {workers}", [sys.executable, "-c", METER, workers, *files]),
             (f"batch, {workers}", batch(inputs, work / "out", workers)),
         ):
             seconds, peak, out = timed(command)
-            if name.startswith("metering"):
+            kind = name.partition(",")[0]
+            taken[kind, workers] = seconds
+            if kind == "metering alone":
                 tokens = int(out)
             else:
+                peaks.append(peak)
                 answers.append(written(work / "out"))
             rates = documents / seconds, size / seconds / 1e6, tokens / seconds / 1e6
             print(f"| {name} | {seconds:.1f} | {rates[0]:,.0f} | {rates[1]:.1f} | {rates[2]:.2f} | {peak / 1e6:.0f} |")
     if answers[0] != answers[1]:
         raise SystemExit("one worker and two wrote different bytes")
+    share = taken["metering alone", 1] / taken["batch", 1]
+    scales = (taken[kind, 1] / taken[kind, 2] for kind in ("metering alone", "batch"))
+    print(f"the batch runs at {share:.0%} of metering alone (must: 60 %)")
+    print("from one worker to two: metering {:.2f} times as fast (must: 1.7), the batch {:.2f}".format(*scales))
+    return max(peaks)
 
 
 def peers(inputs: Path, work: Path) -> None:
@@ -187,10 +198,12 @@ def main() -> int:
             generate(inputs, args.transcripts, args.words, chat_only=False)
             crash(inputs, work, args.crashes)
             return 0
+        peaks = []
         for transcripts in (args.transcripts, 2 * args.transcripts):
             inputs = work / f"in-{transcripts}"
             inputs.mkdir()
-            measure(inputs, work, generate(inputs, transcripts, args.words, chat_only=args.peers))
+            peaks.append(measure(inputs, work, generate(inputs, transcripts, args.words, chat_only=args.peers)))
+        print(f"peak memory: {peaks[0] / 1e6:.0f} MB, of twice the input {peaks[1] / 1e6:.0f} MB (must: 300, the same)")
         if args.peers:
             peers(work / f"in-{args.transcripts}", work)
 

@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias, final
 
 __all__ = [
     "Json",
+    "Phrases",
     "Splits",
     "Transcript",
     "__version__",
@@ -77,6 +78,7 @@ class Transcript:
     def blocks(
         self, message_index: int
     ) -> list[tuple[_Kind, str, str | None, str | None, str, bool, bool, _Binding, str | None]]: ...
+    def parts(self, start: int, stop: int) -> list[list[tuple[_Kind, str, str | None, str | None, bool]]]: ...
     def tokens(
         self, encoding: str, label: str, model: str | None, span: tuple[int, int] | None
     ) -> tuple[int, int, int, Literal["exact", "estimate"]]: ...
@@ -105,6 +107,11 @@ class Json:
     def span(self, path: list[str | int]) -> tuple[int, int] | None: ...
     def items(self, path: list[str | int]) -> list[tuple[int, int]]: ...
     def fields(self, path: list[str | int]) -> list[tuple[str, int, int]]: ...
+
+@final
+class Phrases:
+    def __new__(cls, lists: list[str]) -> Phrases: ...
+    def counts(self, text: str) -> list[int]: ...
 
 @final
 class Splits:

@@ -123,6 +123,23 @@ def occurring(names: Iterable[str], text: str) -> tuple[bool, ...]:
     return tuple(_core.occurring(list(names), text))
 
 
+class Phrases:
+    """Closed lists of phrases, each an alternation of regular expressions in ASCII texts, ready to be counted.
+
+    A phrase stands between characters that are no word characters; of two at one place, the first in its list counts.
+    Raises an `ArgumentError` for a list that cannot be compiled, or that looks around.
+    """
+
+    __slots__ = ("_kernel",)
+
+    def __init__(self, lists: Iterable[str]) -> None:
+        self._kernel = _core.Phrases(list(lists))
+
+    def counts(self, text: str) -> list[int]:
+        """Count the phrases of each list in `text`, which is ASCII, without overlap. One linear pass a list."""
+        return self._kernel.counts(text)
+
+
 def _checked(tokens: int) -> int:
     if tokens < 0:
         raise ArgumentError(f"A number of tokens is not negative: {tokens}")

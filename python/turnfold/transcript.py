@@ -253,7 +253,7 @@ class Transcript:
 
     def surviving(self, identifiers: Sequence[str]) -> tuple[bool, ...]:
         """Say of each identifier whether it occurs in a text of this transcript, letter for letter. Linear in both."""
-        return tuple(_core.surviving(list(identifiers), self.kernel))
+        return tuple(_core.surviving(list(identifiers), self.kernel)) if identifiers else ()
 
     def encoding(self, encoding: str | None = None, model: str | None = None) -> str:
         """Return the encoding that counts are made in: the one named, or the model's, or the body's model's."""

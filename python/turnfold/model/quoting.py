@@ -10,4 +10,4 @@ def neutralise(text: str) -> str:
 
     Only the `<` of such a delimiter changes, to `&lt;`: all else, and every other tag, stays as it is.
     """
-    return _IMITATION.sub("&lt;", text)
+    return _IMITATION.sub("&lt;", text) if "<" in text else text

@@ -269,11 +269,13 @@ def _identifiers(
     names = tuple(changed)
     there = result.surviving(names)
     written = tuple(dict.fromkeys(name for text in texts for name in meter.identifiers(_own_words(text))))
-    known = transcript.surviving(written)
+    # What the source names needs no second look.
+    unseen = [name for name in written if name not in changed]
+    strange = {name for name, known in zip(unseen, transcript.surviving(unseen), strict=True) if not known}
     return IdentifierReport(
         kept=tuple(n for n, kept in zip(names, there, strict=True) if kept),
         lost=tuple(n for n, kept in zip(names, there, strict=True) if not kept),
-        new=tuple(n for n, old in zip(written, known, strict=True) if not old),
+        new=tuple(name for name in written if name in strange),
     )
 
 

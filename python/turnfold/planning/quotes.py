@@ -25,7 +25,8 @@ def quotes_of(ground: Ground, selection: Selection) -> Quotes:
     previous = selection.previous
     task = None if previous is None else previous.task
     latest = None if previous is None else previous.latest
-    going = [index for index in ground.spoken if any(index in gone for gone in selection.gone)]
+    gone = selection.gone
+    going = [index for index in ground.spoken if any(index in part for part in gone)]
     newest = going[-1] if going else None
     if task is None and going and (previous is not None or going[0] == ground.spoken[0]):
         task = _words(ground.transcript, going.pop(0))

@@ -16,7 +16,8 @@ def record_of(ground: Ground, selection: Selection, unit: TurnUnit, time: str | 
     """
     previous = selection.previous
     starts = ground.steps if unit == "step" else ground.spoken
-    going = (index for gone in selection.gone for index in gone if index not in ground.summaries)
+    summaries = ground.summaries
+    going = (index for gone in selection.gone for index in gone if index not in summaries)
     of_turn = {bisect_right(starts, index) - 1 for index in going}
     covered = [_ordinal(ground, starts[turn], turn) for turn in of_turn if turn >= 0]
     if previous is not None and previous.turns is not None:

@@ -1,5 +1,9 @@
 """What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
 
+from collections.abc import Iterator
+
+from msgspec import structs
+
 from turnfold import checks
 from turnfold.meter import count_many, truncate_middle
 from turnfold.model.plan import SummaryHole
@@ -14,7 +18,7 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
     hole, previous = opening.hole, opening.selection.previous
     start = hole.start if previous is None else hole.start + 1
     gone = [range(max(start, going.start), going.stop) for going in hole.gone]
-    messages = [_source_message(transcript, index, hole, opening.encoding) for going in gone for index in going]
+    messages = [message for going in gone for message in _source_messages(transcript, going, hole, opening.encoding)]
     if previous is not None and previous.latest is not None and previous.latest != opening.quotes.latest:
         # What the earlier summary quoted as the request in work is history now, and stands nowhere else.
         messages.insert(0, SourceMessage(hole.start, "user", (SourcePart("text", previous.latest),)))
@@ -70,15 +74,11 @@ def _clipped(kind: str, text: str, hole: SummaryHole, encoding: str) -> str:
     return text if limit is None else truncate_middle(text, limit, encoding)
 
 
-def _source_message(transcript: Transcript, index: int, hole: SummaryHole, encoding: str) -> SourceMessage:
-    parts = tuple(
-        SourcePart(
-            kind=b.kind,
-            text=_clipped(b.kind, b.text, hole, encoding),
-            name=b.name,
-            call_id=b.call_id,
-            is_error=b.is_error,
-        )
-        for b in transcript.blocks(index)
-    )
-    return SourceMessage(index=index, role=transcript.speakers[index], parts=parts)
+def _source_messages(transcript: Transcript, going: range, hole: SummaryHole, encoding: str) -> Iterator[SourceMessage]:
+    speakers = transcript.speakers
+    clips = hole.reasoning_tokens is not None or hole.result_tokens is not None
+    for index, parts in zip(going, transcript.kernel.parts(going.start, going.stop), strict=True):
+        found = tuple(SourcePart(*fields) for fields in parts)
+        if clips:
+            found = tuple(structs.replace(part, text=_clipped(part.kind, part.text, hole, encoding)) for part in found)
+        yield SourceMessage(index, speakers[index], found)

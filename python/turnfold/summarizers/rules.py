@@ -7,7 +7,7 @@ again and again says how often.
 """
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -74,10 +74,11 @@ class Rules:
         if schema.style == "marker":
             return schema.marker or MARKER_BODY
         source = _Source.of(request, schema)
-        whole = _whole(request, schema, source)
+        ledger = _Ledger(request, source)
+        whole = _whole(request, schema, source, ledger)
         if whole is not None:
             return whole or Marker().write(request)
-        return _chosen(request, schema, source) or Marker().write(request)
+        return _chosen(request, schema, source, ledger) or Marker().write(request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,8 @@ class _Source:
 
 def _said(request: SummaryRequest) -> Iterable[_Text]:
     """What user and model said. The task and the request in work stand in the wrapper."""
-    spoken = [(message, text) for message in request.messages if (text := _spoken(message))]
+    speaking = (message for message in request.messages if message.role in {"user", "assistant"})
+    spoken = [(message, text) for message in speaking if (text := _spoken(message))]
     users = [message.index for message, _ in spoken if message.role == "user"]
     for message, text in spoken:
         if message.role == "user":
@@ -141,8 +143,14 @@ def _said(request: SummaryRequest) -> Iterable[_Text]:
 
 
 def _spoken(message: SourceMessage) -> str:
-    text = "\n".join(part.text for part in message.parts if part.kind == "text").strip()
-    media = sum(part.kind == "media" for part in message.parts)
+    texts: list[str] = []
+    media = 0
+    for part in message.parts:
+        if part.kind == "text":
+            texts.append(part.text)
+        elif part.kind == "media":
+            media += 1
+    text = "\n".join(texts).strip()
     if media and message.role == "user":
         count = "1 attachment is" if media == 1 else f"{media} attachments are"
         text = f"{text}\n[{count} not shown]".strip()
@@ -155,7 +163,52 @@ def _latest_of_equals(lines: Sequence[tuple[Topic, str, float]]) -> list[tuple[T
     return [(topic, text, latest[topic, text]) for topic, text in reversed(seen)]
 
 
-def _whole(request: SummaryRequest, schema: SummarySchema, source: _Source) -> str | None:
+class _Ledger:
+    """The identifiers that a summary lists where it does not name them, the most telling first."""
+
+    def __init__(self, request: SummaryRequest, source: _Source) -> None:
+        quoted = meter.occurring(request.identifiers, "\n".join([request.task or "", request.latest or ""]))
+        names = [name for name, there in zip(request.identifiers, quoted, strict=True) if not there]
+        said: dict[str, float] = {}
+        for one in source.statements:
+            for name in one.names:
+                said[name] = max(one.score, said.get(name, one.score))
+        touched = "\n".join(digest.target for digest in request.digests if digest.target is not None)
+        used = dict(zip(names, meter.occurring(names, touched), strict=True))
+        stale = _stale(request, source)
+        # Names that only small talk has come last.
+        ranked = sorted(
+            enumerate(names),
+            key=lambda n: (
+                said.get(n[1], _SAID_IN_EARNEST) < _SAID_IN_EARNEST,
+                not used[n[1]],
+                not _FILE.search(n[1]),
+                n[1] not in said,
+                -n[0],
+            ),
+        )
+        self._names = [name for _, name in ranked if name not in stale]
+
+    def missing(self, held: str) -> list[str]:
+        """Return those that `held` does not name. Replaced values are none of them."""
+        there = meter.occurring(self._names, held)
+        return [name for name, held_already in zip(self._names, there, strict=True) if not held_already]
+
+
+def _stale(request: SummaryRequest, source: _Source) -> set[str]:
+    """Return the identifiers that only replaced statements name."""
+    gone = {(one.order, one.text) for one in source.statements if one.replaced or one.doubtful}
+    stale = {name for one in source.statements if one.replaced or one.doubtful for name in one.names}
+    if not stale:
+        return stale
+    rest = [one.text for one in source.statements if (one.order, one.text) not in gone]
+    parts = [part.text for m in request.messages if m.role not in {"user", "assistant"} for part in m.parts]
+    names = sorted(stale)
+    elsewhere = meter.occurring(names, "\n".join([*rest, *parts]))
+    return {name for name, used in zip(names, elsewhere, strict=True) if not used}
+
+
+def _whole(request: SummaryRequest, schema: SummarySchema, source: _Source, ledger: _Ledger) -> str | None:
     """Everything, as it was said but for what was replaced; None where that is over the cap."""
     stale: dict[int, list[str]] = {}
     for statement in source.statements:
@@ -178,7 +231,7 @@ def _whole(request: SummaryRequest, schema: SummarySchema, source: _Source) -> s
     for topic, line, _ in source.lines:
         texts.setdefault(topic, []).append(line)
     unique = {topic: list(reversed(dict.fromkeys(reversed(own)))) for topic, own in texts.items()}
-    missing = _missing(request, source, "\n".join(text for own in unique.values() for text in own))
+    missing = ledger.missing("\n".join(text for own in unique.values() for text in own))
     if missing:
         unique["identifiers"] = [", ".join(missing)]
     text = render_sections(schema, unique) if unique else ""
@@ -192,75 +245,44 @@ def _first_words(text: str) -> str:
     return line if len(line) <= _FINDING_CHARACTERS else line[:_FINDING_CHARACTERS].rpartition(" ")[0] + " ..."
 
 
-def _missing(request: SummaryRequest, source: _Source, held: str) -> list[str]:
-    """The identifiers that neither `held` nor the quotes hold, the most telling first, without replaced values."""
-    there = meter.occurring(request.identifiers, "\n".join([request.task or "", request.latest or "", held]))
-    stale = {name for one in source.statements if one.replaced or one.doubtful for name in one.names}
-    if stale:
-        gone = {(one.order, one.text) for one in source.statements if one.replaced or one.doubtful}
-        rest = [one.text for one in source.statements if (one.order, one.text) not in gone]
-        parts = [part.text for m in request.messages if m.role not in {"user", "assistant"} for part in m.parts]
-        names = sorted(stale)
-        elsewhere = meter.occurring(names, "\n".join([*rest, *parts]))
-        stale = {name for name, used in zip(names, elsewhere, strict=True) if not used}
-    missing = [n for n, held_already in zip(request.identifiers, there, strict=True) if not held_already]
-    said: dict[str, float] = {}
-    for one in source.statements:
-        for name in one.names:
-            said[name] = max(one.score, said.get(name, one.score))
-    touched = "\n".join(digest.target for digest in request.digests if digest.target is not None)
-    used = dict(zip(missing, meter.occurring(missing, touched), strict=True))
-    # Names that only small talk has come last.
-    ranked = sorted(
-        enumerate(missing),
-        key=lambda n: (
-            said.get(n[1], _SAID_IN_EARNEST) < _SAID_IN_EARNEST,
-            not used[n[1]],
-            not _FILE.search(n[1]),
-            n[1] not in said,
-            -n[0],
-        ),
-    )
-    return [name for _, name in ranked if name not in stale]
-
-
-def _chosen(request: SummaryRequest, schema: SummarySchema, source: _Source) -> str:
+def _chosen(request: SummaryRequest, schema: SummarySchema, source: _Source, ledger: _Ledger) -> str:
     """What is worth most, within the cap."""
     chooser = Chooser(_candidates(request, source), _heading_costs(schema, request.encoding))
 
     def render(names: Sequence[str]) -> str:
-        texts = joined(chooser.chosen)
-        if names:
-            texts["identifiers"] = [", ".join(names)]
-        return render_sections(schema, texts) if texts else ""
+        return _rendered(schema, joined(chooser.chosen), names)
 
     # What the best statements name needs no place in the ledger.
     chooser.choose(request.max_tokens)
-    missing = _missing(request, source, render(()))
+    missing = ledger.missing(render(()))
     costs = meter.count_many([f", {name}" for name in missing], request.encoding)
     heading = chooser.heading("identifiers")
     reserve = min(sum(costs) + heading, request.max_tokens // _LEDGER_PART) if missing else 0
     chooser.clear()
     chooser.choose(request.max_tokens - reserve)
     names: list[str] = []
-    text = render(names)
     for _ in range(3):
-        missing = _missing(request, source, render(()))
-        room = request.max_tokens - meter.count(render(()), request.encoding) - heading - 2
-        names = _fitting(missing, room, request.encoding)
-        text = render(names)
+        lines = joined(chooser.chosen)
+        held = _rendered(schema, lines, ())
+        room = request.max_tokens - meter.count(held, request.encoding) - heading - 2
+        names = _fitting(ledger.missing(held), room, request.encoding)
+        text = _rendered(schema, lines, names)
         spare = request.max_tokens - meter.count(text, request.encoding)
         if not chooser.choose_more(spare):
-            break
-    return _trimmed(request, chooser, names, render)
+            return _trimmed(request, chooser, names, text, render)
+    return _trimmed(request, chooser, names, render(names), render)
+
+
+def _rendered(schema: SummarySchema, lines: Mapping[Topic, Sequence[str]], names: Sequence[str]) -> str:
+    texts = {**lines, "identifiers": [", ".join(names)]} if names else lines
+    return render_sections(schema, texts) if texts else ""
 
 
 def _trimmed(
-    request: SummaryRequest, chooser: Chooser, names: list[str], render: Callable[[Sequence[str]], str]
+    request: SummaryRequest, chooser: Chooser, names: list[str], text: str, render: Callable[[Sequence[str]], str]
 ) -> str:
-    """Render, without the last that were chosen where their costs did not add up."""
+    """Return `text`, without the last that were chosen where their costs did not add up."""
     while True:
-        text = render(names)
         over = meter.count(text, request.encoding) - request.max_tokens
         if over <= 0 or not (names or chooser.chosen):
             return text
@@ -268,6 +290,7 @@ def _trimmed(
             del names[-max(1, over // 8) :]
         else:
             chooser.drop_last()
+        text = render(names)
 
 
 def _fitting(names: Sequence[str], room: int, encoding: str) -> list[str]:

@@ -13,6 +13,7 @@ mod known;
 pub mod layout;
 pub mod meter;
 pub mod pairs;
+pub mod phrases;
 pub mod prefix;
 mod recent;
 pub mod repair;

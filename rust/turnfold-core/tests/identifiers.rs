@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
-use turnfold_core::identifiers::{Extractor, IdentifierKind, MAX_URL_BYTES, extract, occurring};
+use turnfold_core::identifiers::{Extractor, Identifier, IdentifierKind, MAX_URL_BYTES, extract, occurring};
 
 fn table() -> Value {
     serde_json::from_str(include_str!("../../../tests/vectors/identifiers.json")).unwrap()
@@ -77,7 +77,7 @@ fn kinds_have_distinct_names() {
 
 /// The obvious way: look for each identifier at each place.
 fn occurring_naively(identifiers: &[String], text: &str) -> Vec<bool> {
-    let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let word = |c: char| c.is_alphanumeric() || c == '_';
     identifiers
         .iter()
         .map(|id| {
@@ -134,6 +134,30 @@ proptest! {
             extractor.feed(text);
         }
         prop_assert_eq!(extractor.finish(), extract(&texts.join("\n")));
+    }
+
+    #[test]
+    fn texts_one_by_one_give_what_each_gives_alone(
+        texts in prop::collection::vec("[a-cA-C0-2_./:@#$%+~() \n-]{0,40}", 0..6),
+    ) {
+        let mut extractor = Extractor::new();
+        let mut alone = Vec::new();
+        for text in &texts {
+            extractor.feed(text);
+            for found in extract(text) {
+                if !alone.iter().any(|known: &Identifier| known.text == found.text) {
+                    alone.push(found);
+                }
+            }
+        }
+        prop_assert_eq!(extractor.finish(), alone);
+    }
+
+    #[test]
+    fn many_identifiers_of_one_word_are_found(
+        ids in prop::collection::vec("(ab|é)?[._/#-]{0,3}(ab|1)?", 0..40), text in "((ab|é|1)[._/# -]{0,2}){0,20}",
+    ) {
+        prop_assert_eq!(occurring(&ids, &text), occurring_naively(&ids, &text));
     }
 
     #[test]

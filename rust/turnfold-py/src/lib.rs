@@ -8,6 +8,7 @@ mod door;
 mod identifiers;
 mod input;
 mod json;
+mod phrases;
 mod text;
 mod transcript;
 mod vocabularies;
@@ -23,6 +24,8 @@ mod _core {
     use super::identifiers::{extract_identifiers, occurring, surviving};
     #[pymodule_export]
     use super::json::Json;
+    #[pymodule_export]
+    use super::phrases::Phrases;
     #[pymodule_export]
     use super::text::{
         count, count_many, count_up_to, decode, encode, encoding_for_model, estimate, register_model, truncate,

@@ -1,5 +1,6 @@
 //! The transcript as a Python class.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use pyo3::prelude::*;
@@ -8,7 +9,7 @@ use turnfold_core::digests::{self, Digest};
 use turnfold_core::meter::CountSource;
 use turnfold_core::pairs::{self, ScanOptions};
 use turnfold_core::splice::{self, Part};
-use turnfold_core::{MessageView, Role, json};
+use turnfold_core::{BlockView, MessageView, Role, json};
 
 use crate::door::{Fault, attached, detached};
 use crate::identifiers::{self, IdentifierFields};
@@ -30,6 +31,15 @@ type BlockFields = (
     bool,
     &'static str,
     Option<String>,
+);
+
+/// `kind`, `text`, `name`, `call_id`, `is_error`.
+type PartFields<'a> = (
+    &'static str,
+    Cow<'a, str>,
+    Option<Cow<'a, str>>,
+    Option<Cow<'a, str>>,
+    bool,
 );
 
 /// `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
@@ -166,6 +176,14 @@ impl Transcript {
                     )
                 })
                 .collect())
+        })
+    }
+
+    fn parts(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<Vec<PartFields<'_>>>> {
+        detached(py, || {
+            self.check(&(start..stop))?;
+            let messages = (start..stop).filter_map(|index| self.0.message(index));
+            Ok(messages.map(|message| message.blocks().map(part).collect()).collect())
         })
     }
 
@@ -310,6 +328,23 @@ impl Transcript {
             format!("Messages [{start}, {stop}) do not lie in a transcript of {len}"),
         ))
     }
+}
+
+fn part(block: BlockView<'_>) -> PartFields<'_> {
+    let mut texts = block.texts();
+    let mut text = texts.next().unwrap_or_default();
+    for more in texts {
+        let joined = text.to_mut();
+        joined.push('\n');
+        joined.push_str(&more);
+    }
+    (
+        block.kind().as_str(),
+        text,
+        block.name(),
+        block.call_id(),
+        block.row.is_error,
+    )
 }
 
 fn role(message: &MessageView<'_>) -> String {

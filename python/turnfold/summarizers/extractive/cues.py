@@ -5,8 +5,10 @@ one of the features that a statement is weighed by.
 """
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
+
+from turnfold.meter import Phrases
 
 _FORBID: Final = (
     # English
@@ -154,45 +156,84 @@ _BACK: Final = (
 )
 
 
+LISTS: Final = {
+    "forbid": (_FORBID, _FORBID_GLUED),
+    "oblige": (_OBLIGE, _OBLIGE_GLUED),
+    "wish": (_WISH, _WISH_GLUED),
+    "decide": (_DECIDE, _DECIDE_GLUED),
+    "update": (_UPDATE, _UPDATE_GLUED),
+    "reset": (_RESET, _RESET_GLUED),
+    "aside": (_ASIDE, _ASIDE_GLUED),
+}
+"""Each list: words with their edges, and words of scripts that put no spaces between them."""
+_SIGN: Final = re.compile(r"[^\w\x00-\x7f]")
+"""A dash, a quotation mark, an emoji: no list asks for one."""
+_GUARD: Final = "(?<!i )"
+_REMEMBERED: Final = 4096
+
+
 @cache
-def _compiled(words: tuple[str, ...], glued: str) -> re.Pattern[str]:
-    alternatives = rf"(?<!\w)(?:{'|'.join(words)})(?!\w)"
-    return re.compile(f"{alternatives}|{glued}" if glued else alternatives)
+def _compiled(name: str) -> re.Pattern[str]:
+    words, glued = LISTS[name]
+    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)|{glued}")
+
+
+@cache
+def _kernel() -> tuple[Phrases, re.Pattern[str]]:
+    """The lists as the kernel runs them, and what it cannot tell: it does not look behind a word."""
+    lists = ["|".join(words) for words, _ in LISTS.values()]
+    guarded = re.findall(rf"{re.escape(_GUARD)}([^|)]+)", "|".join(lists))
+    return Phrases([one.replace(_GUARD, "") for one in lists]), re.compile(rf"i (?:{'|'.join(guarded)})")
+
+
+@lru_cache(_REMEMBERED)
+def counts(text: str) -> dict[str, int]:
+    """How many words of each list `text` holds."""
+    phrases, guarded = _kernel()
+    plain = text if text.isascii() else _SIGN.sub("\0", text)
+    if plain.isascii() and guarded.search(plain) is None:
+        return dict(zip(LISTS, phrases.counts(plain), strict=True))
+    return count_slowly(text)
+
+
+def count_slowly(text: str) -> dict[str, int]:
+    """How many words of each list `text` holds: by the lists as they stand, for any script."""
+    return {name: len(_compiled(name).findall(text)) for name in LISTS}
 
 
 def count_forbid(text: str) -> int:
     """How many words of `text`, in lower case, forbid or deny."""
-    return len(_compiled(_FORBID, _FORBID_GLUED).findall(text))
+    return counts(text)["forbid"]
 
 
 def count_oblige(text: str) -> int:
     """How many demand."""
-    return len(_compiled(_OBLIGE, _OBLIGE_GLUED).findall(text))
+    return counts(text)["oblige"]
 
 
 def wishes(text: str) -> bool:
     """Whether it says what somebody likes or asks for."""
-    return _compiled(_WISH, _WISH_GLUED).search(text) is not None
+    return counts(text)["wish"] > 0
 
 
 def decides(text: str) -> bool:
     """Whether it says what was decided, found, or is whose."""
-    return _compiled(_DECIDE, _DECIDE_GLUED).search(text) is not None
+    return counts(text)["decide"] > 0
 
 
 def updates(text: str) -> bool:
     """Whether it says that something is other than before."""
-    return _compiled(_UPDATE, _UPDATE_GLUED).search(text) is not None
+    return counts(text)["update"] > 0
 
 
 def resets(text: str) -> bool:
     """Whether it takes back what was said before."""
-    return _compiled(_RESET, _RESET_GLUED).search(text) is not None
+    return counts(text)["reset"] > 0
 
 
 def digresses(text: str) -> bool:
     """Whether it says of itself that it leads away."""
-    return _compiled(_ASIDE, _ASIDE_GLUED).search(text) is not None
+    return counts(text)["aside"] > 0
 
 
 @cache

@@ -2,7 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from math import fsum
 
 from turnfold.summarizers.extractive import cues
 from turnfold.summarizers.extractive.statements import Statement, rarity, stems_of
@@ -30,6 +32,11 @@ _VALUES = (
     ("size", re.compile(r"\d[\d.,]*\s?[^\W\d_]{1,12}|\d[\d.,]*\s?%")),
     ("number", re.compile(r"\d[\d.,:]*")),
 )
+_MAY_HOLD_VALUE = re.compile("[\\d/]|dollar|euro|[a-f]{7}")
+"""What every match of `_VALUES` holds one of."""
+_MAY_HOLD_MONEY = re.compile("[$€£¥₽]|usd|eur|dollar|yen")
+"""The same for money."""
+_REMEMBERED = 4096
 _PROPER = re.compile(
     r"(?<=[\w,;)→] )[A-ZÀ-ÞА-ЯЁ][\w'’-]*(?: [A-ZÀ-ÞА-ЯЁ][\w'’-]*)*|"
     r"(?<!\S)[A-ZÀ-ÞА-ЯЁ][\w'’-]+(?: [A-ZÀ-ÞА-ЯЁ][\w'’-]+)+"
@@ -39,6 +46,8 @@ _SETTING = re.compile(
     r"min|set)\b|[=:：]|是|为|は|を|に|—|-?(?:이|가|은|는) "
 )
 _SET_TO = re.compile(r"(?<!\w)(?:is|to|at|=|ist|auf|est|es|son|è|на)\s$|(?:是|为|は)\s?$")
+_LIKENESS = 0.55
+_LEAST_LIKENESS = 0.16
 _MARK = "\0"
 _LIST_LENGTH = 4
 
@@ -69,6 +78,7 @@ def _by_frame(made: Sequence[Statement]) -> None:
                 statement.replaced = True
 
 
+@lru_cache(_REMEMBERED)
 def frame_of(plain: str) -> tuple[str, tuple[str, ...]]:
     """Return a statement without its quantities, and those. What names a thing (a path, an id) is part of the frame
     unless it is what the setting is set to.
@@ -79,13 +89,24 @@ def frame_of(plain: str) -> tuple[str, tuple[str, ...]]:
         values.append(match[0])
         return _MARK
 
+    def take_what_is_set(match: re.Match[str]) -> str:
+        return take(match) if _SET_TO.search(match.string, 0, match.start()) else match[0]
+
+    def take_what_is_no_part(match: re.Match[str]) -> str:
+        return match[0] if _inside_word(match) else take(match)
+
     frame = plain
-    for kind, pattern in _VALUES:
-        if kind in {"path", "id"}:
-            frame = pattern.sub(lambda m: take(m) if _SET_TO.search(m.string, 0, m.start()) else m[0], frame)
-        else:
-            frame = pattern.sub(lambda m: m[0] if _inside_word(m) else take(m), frame)
+    for kind, pattern in _values_in(plain):
+        frame = pattern.sub(take_what_is_set if kind in {"path", "id"} else take_what_is_no_part, frame)
     return frame, tuple(values)
+
+
+def _values_in(plain: str) -> Iterable[tuple[str, re.Pattern[str]]]:
+    """The patterns of `_VALUES`, without those that match nothing in `plain` whatever is taken out of it."""
+    if _MAY_HOLD_VALUE.search(plain) is None:
+        return ()
+    path, money = "/" in plain, _MAY_HOLD_MONEY.search(plain) is not None
+    return [one for one in _VALUES if (path or one[0] != "path") and (money or one[0] != "money")]
 
 
 def _inside_word(match: re.Match[str]) -> bool:
@@ -102,26 +123,27 @@ def _is_setting(frame: str) -> bool:
     return len(key) >= 3 and _SETTING.search(key) is not None
 
 
-def classes_of(statement: Statement) -> dict[str, set[str]]:
-    """The values in a statement by class."""
+@lru_cache(_REMEMBERED)
+def _classes_of(plain: str, said: str) -> Mapping[str, set[str]]:
+    """The values in a statement by class; `said` is its text without its label."""
     found: dict[str, set[str]] = defaultdict(set)
-    rest = statement.plain
-    for kind, pattern in _VALUES:
+    rest = plain
+    for kind, pattern in _values_in(rest):
         for match in pattern.finditer(rest):
             found[kind].add(match[0])
         rest = pattern.sub(" ", rest)
-    for match in _PROPER.finditer(_unlabelled(statement)):
+    for match in _PROPER.finditer(said):
         found["name"].add(match[0])
-    return found
+    return dict(found)
 
 
 def _by_topic(made: Sequence[Statement]) -> None:
     """An update replaces the earlier statement that shares most of its telling words, if their values are of a kind."""
-    tells = rarity(made)
+    topics = _Topics(made)
     at: dict[str, list[int]] = defaultdict(list)
     for index, statement in enumerate(made):
         if cues.updates(statement.plain) and statement.speaker == "user" and not statement.replaced:
-            found = _closest(made, index, at, tells)
+            found = topics.closest(index, at)
             if found is not None:
                 found.doubtful = True
         if statement.score > 0 and not statement.replaced:
@@ -133,38 +155,58 @@ def _unlabelled(statement: Statement) -> str:
     return statement.text.removeprefix(statement.label).lstrip(" :：")
 
 
-def _telling(statement: Statement) -> frozenset[str]:
+@lru_cache(_REMEMBERED)
+def _telling(plain: str, said: str) -> frozenset[str]:
     """The words of a statement that say what it is about, without its label and its values."""
-    text = _PROPER.sub(" ", _unlabelled(statement)).lower()
-    for _, pattern in _VALUES:
+    text = _PROPER.sub(" ", said).lower()
+    for _, pattern in _values_in(text):
         text = pattern.sub(" ", text)
-    return stems_of(text) & statement.stems
+    return stems_of(text) & stems_of(plain)
 
 
-def _closest(
-    made: Sequence[Statement], index: int, at: Mapping[str, Sequence[int]], tells: Mapping[str, float]
-) -> Statement | None:
-    update = made[index]
-    shares: dict[int, float] = defaultdict(float)
-    for stem in _telling(update):
-        # What stands everywhere tells nothing, and would make this quadratic.
-        for earlier in at.get(stem, ())[-12:]:
-            shares[earlier] += tells[stem]
-    own = classes_of(update)
-    best: tuple[float, Statement] | None = None
-    for earlier, shared in shares.items():
-        statement = made[earlier]
-        if statement.order == update.order or statement.plain == update.plain:
-            continue
-        whole = sum(tells[stem] for stem in _telling(statement)) or 1.0
-        likeness = shared / whole
-        theirs = classes_of(statement)
-        alike = any(own[kind] and theirs[kind] and own[kind] != theirs[kind] for kind in list(theirs) if kind in own)
-        if likeness >= 0.55 or (alike and likeness >= 0.16):
-            score = likeness + (0.4 if alike else 0.0)
-            if best is None or score > best[0]:
-                best = (score, statement)
-    return None if best is None else best[1]
+class _Topics:
+    """What statements are about. Each is looked at once, however many updates it is compared with."""
+
+    def __init__(self, made: Sequence[Statement]) -> None:
+        self._made = made
+        self._tells = rarity(made)
+        self._weight = cache(lambda index: fsum(self._tells[stem] for stem in self._telling(index)) or 1.0)
+
+    def _telling(self, index: int) -> frozenset[str]:
+        return _telling(self._made[index].plain, _unlabelled(self._made[index]))
+
+    def _classes(self, index: int) -> Mapping[str, set[str]]:
+        return _classes_of(self._made[index].plain, _unlabelled(self._made[index]))
+
+    def closest(self, index: int, at: Mapping[str, Sequence[int]]) -> Statement | None:
+        """Return the statement before the update at `index` that it is about, if there is one."""
+        update = self._made[index]
+        shares: dict[int, float] = defaultdict(float)
+        # In an order of their own, for sums and ties to come out the same in every process.
+        for stem in sorted(self._telling(index)):
+            # What stands everywhere tells nothing, and would make this quadratic.
+            for earlier in at.get(stem, ())[-12:]:
+                shares[earlier] += self._tells[stem]
+        best: tuple[float, Statement] | None = None
+        for earlier, shared in shares.items():
+            statement = self._made[earlier]
+            if statement.order == update.order or statement.plain == update.plain:
+                continue
+            likeness = shared / self._weight(earlier)
+            # Too little in common, whatever its values.
+            if likeness < _LEAST_LIKENESS:
+                continue
+            alike = self._are_alike(index, earlier)
+            if alike or likeness >= _LIKENESS:
+                score = likeness + (0.4 if alike else 0.0)
+                if best is None or score > best[0]:
+                    best = (score, statement)
+        return None if best is None else best[1]
+
+    def _are_alike(self, update: int, earlier: int) -> bool:
+        """Whether both have values of a class, which are not the same."""
+        own, theirs = self._classes(update), self._classes(earlier)
+        return any(found and own.get(kind) and found != own[kind] for kind, found in theirs.items())
 
 
 def _by_reset(made: Sequence[Statement]) -> None:

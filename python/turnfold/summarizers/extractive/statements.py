@@ -4,7 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from functools import lru_cache
+from itertools import chain, pairwise
 from math import log
 from typing import Literal
 
@@ -147,6 +148,8 @@ _COMMON = frozenset(
     ]
 )
 _FENCE = "```"
+_REMEMBERED = 4096  # statements of a transcript, and of others like it, whose features are not found again
+_SHORT = 2048  # characters of a text that is worth remembering: forks and retries say the same
 _FEW_STEMS = 5
 _LEAST_TO_HANG_ON = 2.0
 
@@ -225,16 +228,30 @@ def _sentences(line: str) -> Iterable[str]:
         yield line[start:].strip()
 
 
+def _cut(text: str) -> list[tuple[str, str, str]]:
+    """Cut `text` into statements: each with its label, and as it is compared."""
+    return [(sentence, label, " ".join(sentence.lower().split())) for sentence, label in split(text)]
+
+
+@lru_cache(_REMEMBERED)
+def _cut_short(text: str) -> list[tuple[str, str, str]]:
+    return _cut(text)
+
+
 def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
     """Cut texts, the oldest first, into statements and weigh each. Linear in the texts."""
     made: list[Statement] = []
     for order, (speaker, text) in enumerate(texts):
-        for place, (sentence, label) in enumerate(split(text)):
-            made.append(Statement(speaker, order, place, sentence, label, plain=" ".join(sentence.lower().split())))
+        cut = _cut_short(text) if len(text) <= _SHORT else _cut(text)
+        made += [
+            Statement(speaker, order, place, sentence, label, plain=plain)
+            for place, (sentence, label, plain) in enumerate(cut)
+        ]
     for statement in made:
-        statement.names = meter.identifiers(statement.text)
+        statement.names = _names(statement.text)
         statement.stems = stems_of(statement.plain)
-    often = Counter(stem for statement in made for stem in statement.stems)
+    often = Counter(chain.from_iterable(statement.stems for statement in made))
+    rare = {stem for stem, times in often.items() if times <= 2}
     said = Counter(statement.plain for statement in made)
     asked = {order + 1 for order, (speaker, text) in enumerate(texts) if speaker == "assistant" and _asks(text)}
     last = max(len(texts) - 1, 1)
@@ -243,13 +260,13 @@ def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
             # It goes on with what stands behind a label.
             statement.after = before.place if before.is_labelled else before.after
     for statement in made:
-        statement.score = _worth(statement, said[statement.plain])
-        rare = sum(1 for stem in statement.stems if often[stem] <= 2)
-        if statement.stems:
-            statement.score += 1.2 * rare / len(statement.stems)
-        statement.score += 0.6 * statement.order / last
-        if statement.order in asked and statement.speaker == "user":
-            statement.score += 0.8
+        speaker, order, stems = statement.speaker, statement.order, statement.stems
+        label = statement.label if statement.after is None else ""
+        score = _worth(speaker, statement.text, label, statement.plain, said[statement.plain])
+        if stems:
+            score += 1.2 * len(stems & rare) / len(stems)
+        score += 0.6 * order / last
+        statement.score = score + 0.8 if order in asked and speaker == "user" else score
     _lend(made)
     for before, statement in pairwise(made):
         if before.order == statement.order and statement.after is None and _hangs(before, statement):
@@ -267,6 +284,11 @@ def _hangs(before: Statement, statement: Statement) -> bool:
     )
 
 
+@lru_cache(_REMEMBERED)
+def _names(text: str) -> tuple[str, ...]:
+    return meter.identifiers(text)
+
+
 def _has_value(statement: Statement) -> bool:
     return bool(statement.names) or any(p.search(statement.text) for p in (_QUANTITY, _NAME, _QUOTED))
 
@@ -275,27 +297,28 @@ def _asks(text: str) -> bool:
     return text.rstrip().endswith(("?", "？"))
 
 
-def _worth(statement: Statement, times: int) -> float:
-    plain = statement.plain
+@lru_cache(_REMEMBERED)
+def _worth(speaker: Speaker, text: str, label: str, plain: str, times: int) -> float:
     forbids = min(cues.count_forbid(plain), 2)
     obliges = min(cues.count_oblige(plain), 2)
     wish, decision, update = cues.wishes(plain), cues.decides(plain), cues.updates(plain)
+    names = len(_names(text))
     score = 1.6 * forbids + 1.4 * obliges + 1.5 * wish + 1.5 * decision + 0.8 * update
-    if statement.label and statement.after is None:
-        score += 2.0 if statement.label.isupper() else 0.8
-    score += min(1.2 * len(statement.names), 3.0)
-    score += 1.0 if _QUANTITY.search(statement.text) else 0.0
-    score += 0.9 if _NAME.search(statement.text) else 0.0
-    score += 0.5 if _QUOTED.search(statement.text) else 0.0
-    if _asks(statement.text):
+    if label:
+        score += 2.0 if label.isupper() else 0.8
+    score += min(1.2 * names, 3.0)
+    score += 1.0 if _QUANTITY.search(text) else 0.0
+    score += 0.9 if _NAME.search(text) else 0.0
+    score += 0.5 if _QUOTED.search(text) else 0.0
+    if _asks(text):
         score = 0.4 * score - 1.5
     if cues.digresses(plain):
         score -= 1.5
     if times > 1 and not (forbids or obliges):
         score -= min(0.7 * times, 3.0)
-    if len(statement.text) < 12 and not statement.names:
+    if len(text) < 12 and not names:
         score -= 1.0
-    return score + 0.8 if statement.speaker == "user" else 0.6 * score - 1.0
+    return score + 0.8 if speaker == "user" else 0.6 * score - 1.0
 
 
 def _lend(made: Sequence[Statement]) -> None:
@@ -313,26 +336,23 @@ def _lend(made: Sequence[Statement]) -> None:
         statement.score *= 0.6 if lent else 1.0
 
 
+@lru_cache(_REMEMBERED)
 def stems_of(plain: str) -> frozenset[str]:
     """Return the words that say what a text is about, cut to stems; pairs of characters where no spaces part words."""
-    found: set[str] = set()
-    for word in _WORD.findall(plain):
-        if _GLUED.search(word):
-            for run in _GLUED.findall(word):
-                found.update(run[k : k + 2] for k in range(max(len(run) - 1, 1)))
-        elif len(word) > 2 and word not in _COMMON:
-            found.add(_stem(word))
-    return frozenset(found)
+    return frozenset().union(*map(_stems, _WORD.findall(plain)))
 
 
-def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+@lru_cache(16 * _REMEMBERED)
+def _stems(word: str) -> tuple[str, ...]:
+    if _GLUED.search(word):
+        runs = _GLUED.findall(word)
+        return tuple(run[k : k + 2] for run in runs for k in range(max(len(run) - 1, 1)))
+    if len(word) <= 2 or word in _COMMON:
+        return ()
+    return (next((word[: -len(e)] for e in _ENDINGS if word.endswith(e) and len(word) - len(e) >= 3), word),)
 
 
 def rarity(made: Sequence[Statement]) -> dict[str, float]:
     """How much each stem tells: the logarithm of how few statements have it."""
-    often = Counter(stem for statement in made for stem in statement.stems)
+    often = Counter(chain.from_iterable(statement.stems for statement in made))
     return {stem: log((len(made) + 1) / times) for stem, times in often.items()}

@@ -1,6 +1,9 @@
 //! What a result says: its text, its exit code, its first error line.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::{TARGET_CHARS, counted, one_line};
 use crate::json::{Document, Kind, Value};
@@ -50,7 +53,7 @@ impl Outcome {
             exit,
             lines: text.trim_end().lines().count(),
             bytes: text.len(),
-            head: start.chars().take(4 * TARGET_CHARS).collect(),
+            head: start_of(start, 4 * TARGET_CHARS).to_owned(),
             error_line: error_line(text).map(|line| one_line(line, TARGET_CHARS)),
             says_error: starts_as_error(start),
             stated_count: stated_count(text),
@@ -149,6 +152,9 @@ fn exit_code(text: &str) -> Option<i64> {
 }
 
 fn code_in(edge: &str) -> Option<i64> {
+    if !has_any(&CODE_WORDS, edge) {
+        return None;
+    }
     let lower = edge.to_ascii_lowercase();
     let after = |mark: &str| {
         let mut found = None;
@@ -180,6 +186,12 @@ fn code_in(edge: &str) -> Option<i64> {
     .find_map(after)
 }
 
+/// The first `chars` characters of `text`.
+fn start_of(text: &str, chars: usize) -> &str {
+    let stop = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    text.get(..stop).unwrap_or_default()
+}
+
 fn starts_as_error(start: &str) -> bool {
     const STARTS: [&str; 18] = [
         "error:",
@@ -201,14 +213,36 @@ fn starts_as_error(start: &str) -> bool {
         "permission denied",
         "exception:",
     ];
-    let head: String = start.chars().take(40).flat_map(char::to_lowercase).collect();
+    let head = start_of(start, 40).to_lowercase();
     STARTS.iter().any(|s| head.starts_with(s))
+}
+
+/// What every mark of an exit code holds one of, in any letter case.
+static CODE_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = ["exit", "return"];
+    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+});
+
+/// What every line that [`is_error_line`] or that [`speaks_of_error`] holds one of: most texts hold none.
+static ERROR_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = ERROR_ENDINGS.iter().chain(&["panicked at", "E   "]).chain(&SPOKEN);
+    // Only of these kinds has it a search by vectors.
+    let kind = MatchKind::LeftmostFirst;
+    AhoCorasick::builder().match_kind(kind).build(words).ok()
+});
+
+/// Whether `text` holds one of the words; true where nobody can tell.
+fn has_any(words: &LazyLock<Option<AhoCorasick>>, text: &str) -> bool {
+    words.as_ref().is_none_or(|words| words.is_match(text))
 }
 
 /// The first line that is an error by its form; else the first that speaks of one.
 fn error_line(text: &str) -> Option<&str> {
+    if !has_any(&ERROR_WORDS, text) {
+        return None;
+    }
     let mut spoken = None;
-    for line in text.lines() {
+    for line in text.lines().filter(|line| has_any(&ERROR_WORDS, line)) {
         let line = untagged(line.trim());
         if is_error_line(line) {
             return Some(line);
@@ -235,36 +269,37 @@ fn untagged(line: &str) -> &str {
     line.strip_suffix("</tool_use_error>").unwrap_or(line)
 }
 
+const ERROR_ENDINGS: [&str; 6] = ["Error", "Exception", "error", "fatal", "ERROR", "Interrupt"];
+
 /// `TypeError: ...`, `error[E0502]: ...`, `a.c:3: error: ...`, `fatal: ...`, `E   assert ...`.
 fn is_error_line(line: &str) -> bool {
     let head = line.split([':', '[']).next().unwrap_or_default();
     let names_error = head.len() + 1 < line.len()
         && head.len() <= 80
         && !head.contains(' ')
-        && ["Error", "Exception", "error", "fatal", "ERROR", "Interrupt"]
-            .iter()
-            .any(|e| head.ends_with(e));
+        && ERROR_ENDINGS.iter().any(|e| head.ends_with(e));
     names_error || line.contains(": error:") || line.contains("panicked at") || line.starts_with("E   ")
 }
 
+const SPOKEN: [&str; 8] = [
+    "rror",
+    "ailed",
+    "FAILED",
+    "atal",
+    "not found",
+    "o such file",
+    "ermission denied",
+    "xception",
+];
+
 fn speaks_of_error(line: &str) -> bool {
-    const WORDS: [&str; 8] = [
-        "rror",
-        "ailed",
-        "FAILED",
-        "atal",
-        "not found",
-        "o such file",
-        "ermission denied",
-        "xception",
-    ];
-    WORDS.iter().any(|w| line.contains(w))
+    SPOKEN.iter().any(|w| line.contains(w))
 }
 
 /// `Found 3 files`, `12 matches`, `No matches found`.
 fn stated_count(text: &str) -> Option<usize> {
     let line = text.trim_start().lines().next()?;
-    let lower: String = line.chars().take(80).flat_map(char::to_lowercase).collect();
+    let lower = start_of(line, 80).to_lowercase();
     let mut words = lower
         .split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|w| !w.is_empty());
@@ -279,4 +314,33 @@ fn stated_count(text: &str) -> Option<usize> {
         return None;
     }
     if amount == "no" { Some(0) } else { amount.parse().ok() }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_passed_over_is_no_error(
+            words in prop::collection::vec(
+                "Error|error|ERROR|FAILED|failed|fatal|Exception|Interrupt|not found|No such file|E   |panicked at|[a-zE: ]{0,6}",
+                0..5,
+            ),
+        ) {
+            let line = words.concat();
+            prop_assert!(has_any(&ERROR_WORDS, &line) || !is_error_line(&line) && !speaks_of_error(&line));
+        }
+
+        #[test]
+        fn what_is_passed_over_has_no_exit_code(
+            text in "((E|e)xit(ed)?|RETURN|return|ex|[ _]|code|status|with|[:=>(]|-?[0-9]){0,8}",
+        ) {
+            let lower = text.to_ascii_lowercase();
+            let marked = ["exit code", "exit_code", "exit status", "exited with", "return code", "returncode"];
+            prop_assert!(has_any(&CODE_WORDS, &text) || !marked.iter().any(|mark| lower.contains(mark)));
+        }
+    }
 }

@@ -15,6 +15,7 @@ use std::ops::Range;
 
 pub use survival::{Watch, occurring};
 
+use crate::keyed::{Keyed, hash};
 use crate::transcript::Transcript;
 
 /// Longest identifier in bytes; a URL may have [`MAX_URL_BYTES`].
@@ -105,6 +106,29 @@ pub struct Identifier {
 pub struct Extractor {
     seen: HashSet<String>,
     found: Vec<Identifier>,
+    known: KnownRuns,
+}
+
+/// Runs that were looked at, each with the bytes around it that the rules ask for: looked at again they would give
+/// nothing new. By hash, with what was hashed.
+#[derive(Debug, Default)]
+struct KnownRuns(Keyed<Box<[u8]>>);
+
+impl KnownRuns {
+    /// Most runs that are remembered.
+    const MOST: usize = 1 << 14;
+
+    /// Whether `run`, which is remembered from now on, was seen before.
+    fn is_known(&mut self, run: &[u8]) -> bool {
+        let key = hash(run, 0);
+        if let Some(known) = self.0.get(&key) {
+            return **known == *run;
+        }
+        if self.0.len() < Self::MOST {
+            self.0.insert(key, run.into());
+        }
+        false
+    }
 }
 
 impl Extractor {
@@ -115,10 +139,11 @@ impl Extractor {
 
     /// Adds the identifiers of `text`. Linear in its length.
     pub fn feed(&mut self, text: &str) {
-        scan::scan(text, &mut |kind, text| {
-            if !self.seen.contains(text) {
-                self.seen.insert(text.to_owned());
-                self.found.push(Identifier {
+        let Self { seen, found, known } = self;
+        scan::scan(text, known, &mut |kind, text| {
+            if !seen.contains(text) {
+                seen.insert(text.to_owned());
+                found.push(Identifier {
                     kind,
                     text: text.to_owned(),
                 });

@@ -1,7 +1,7 @@
 //! Cuts a text into runs of identifier characters and hands each to the rules.
 
 use super::words::{self, Run};
-use super::{IdentifierKind, MAX_BYTES, MAX_URL_BYTES};
+use super::{IdentifierKind, KnownRuns, MAX_BYTES, MAX_URL_BYTES};
 
 /// Receives each identifier, in text order, repeats included.
 pub(super) type Sink<'a> = &'a mut dyn FnMut(IdentifierKind, &str);
@@ -64,7 +64,8 @@ fn class_of_wide(c: char) -> u16 {
     }
 }
 
-pub(super) fn scan(text: &str, sink: Sink<'_>) {
+/// Hands each identifier of `text` to `sink`, but for those of runs that are `known` from texts with the same sink.
+pub(super) fn scan(text: &str, known: &mut KnownRuns, sink: Sink<'_>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     let mut phrase = ExitPhrase::default();
@@ -91,7 +92,8 @@ pub(super) fn scan(text: &str, sink: Sink<'_>) {
         if end - at <= MAX_BYTES {
             phrase.step(text, at, end, sink);
             let called = bytes.get(end) == Some(&b'(');
-            if called || !is_plain_word(bytes.get(at..end).unwrap_or_default(), classes) {
+            let plain = !called && is_plain_word(bytes.get(at..end).unwrap_or_default(), classes);
+            if !plain && !surroundings(bytes, at, end).is_some_and(|run| known.is_known(run)) {
                 words::classify(&run(text, at, end, classes), sink);
             }
         }
@@ -99,9 +101,17 @@ pub(super) fn scan(text: &str, sink: Sink<'_>) {
     }
 }
 
+/// A run with all that the rules look at around it: the byte before and the two behind. None at the edges of a text.
+fn surroundings(bytes: &[u8], start: usize, end: usize) -> Option<&[u8]> {
+    bytes.get(start.checked_sub(1)?..end + 2)
+}
+
 /// A word of prose: lower case but for its first letter, hyphens and closing punctuation allowed.
 fn is_plain_word(run: &[u8], classes: u16) -> bool {
     const PROSE: u16 = class::LOWER | class::UPPER | class::DASH | class::DOT | class::COLON;
+    if classes == class::LOWER {
+        return true;
+    }
     if classes & !PROSE != 0 {
         return false;
     }

@@ -2,46 +2,134 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use crate::keyed::{Keyed, hash};
+
+/// Most identifiers that are told apart by one word; more than that are looked for by an automaton.
+const MOST_OF_A_WORD: usize = 8;
+/// Words of so many bytes and more are of one length.
+const LONG: usize = 63;
+
 /// Looks for a fixed list of identifiers in any number of texts.
 ///
 /// An identifier occurs where its text stands on the edges of a token: `ABC-12` does not occur in `ABC-123`, nor `1.2`
 /// in `0.1.2`, but `run` occurs in `self.run` and `a.py` in `src/a.py`. Case counts.
+///
+/// Every word of an identifier is a whole word of the text where it occurs. So a text is read word by word, and at one
+/// that is the longest word of an identifier its surroundings are compared.
 #[derive(Debug)]
 pub struct Watch {
-    automaton: Option<AhoCorasick>,
+    names: Vec<Name>,
+    by_word: Keyed<Vec<u32>>,
+    /// By first byte, the lengths of the words in `by_word`, a bit each.
+    lengths: Box<[u64; 256]>,
+    /// Identifiers without a word, and those that share theirs with many.
+    crowded: Option<(AhoCorasick, Vec<usize>)>,
     found: Vec<bool>,
     open: usize,
 }
 
+/// An identifier and its longest word.
+#[derive(Debug)]
+struct Name {
+    text: Box<str>,
+    start: usize,
+    stop: usize,
+}
+
 impl Watch {
-    /// A watch for `identifiers`. Building takes about 30 times their bytes of memory; an empty one occurs nowhere.
+    /// A watch for `identifiers`. Takes a few times their bytes of memory; an empty one occurs nowhere.
     pub fn new<S: AsRef<str>>(identifiers: &[S]) -> Self {
-        let patterns = identifiers.iter().map(|i| i.as_ref().as_bytes());
+        let mut by_word: Keyed<Vec<u32>> = Keyed::default();
+        let mut lengths = Box::new([0_u64; 256]);
+        let mut crowded = Vec::new();
+        let names: Vec<Name> = identifiers.iter().map(|name| Name::of(name.as_ref())).collect();
+        for (index, name) in names.iter().enumerate() {
+            if name.text.is_empty() {
+                continue;
+            }
+            let word = name.word();
+            let bucket = by_word.entry(hash(word, 0)).or_default();
+            if word.is_empty() || bucket.len() == MOST_OF_A_WORD {
+                crowded.push(index);
+                continue;
+            }
+            bucket.push(index as u32);
+            if let Some(lengths) = word.first().and_then(|&first| lengths.get_mut(usize::from(first))) {
+                *lengths |= 1 << word.len().min(LONG);
+            }
+        }
+        let patterns = crowded
+            .iter()
+            .filter_map(|&index| names.get(index))
+            .map(|n| n.text.as_bytes());
+        // Building fails only beyond 2^31 states. Then nothing is found: a survivor reported lost, never the reverse.
+        let automaton = (!crowded.is_empty())
+            .then(|| {
+                AhoCorasick::builder()
+                    .match_kind(MatchKind::Standard)
+                    .build(patterns)
+                    .ok()
+            })
+            .flatten();
         Self {
-            // Building fails only beyond 2^31 states. Then nothing is found: a survivor reported lost, never the reverse.
-            automaton: AhoCorasick::builder()
-                .match_kind(MatchKind::Standard)
-                .build(patterns)
-                .ok(),
-            found: vec![false; identifiers.len()],
-            open: identifiers.iter().filter(|i| !i.as_ref().is_empty()).count(),
+            open: names.iter().filter(|name| !name.text.is_empty()).count(),
+            found: vec![false; names.len()],
+            crowded: automaton.map(|automaton| (automaton, crowded)),
+            names,
+            by_word,
+            lengths,
         }
     }
 
     /// Marks the identifiers that occur in `text`. Linear in its length, times the identifiers that end at one place.
     pub fn feed(&mut self, text: &str) {
-        let Some(automaton) = &self.automaton else { return };
         if self.open == 0 {
             return;
         }
+        let Self {
+            names,
+            by_word,
+            lengths,
+            crowded,
+            found,
+            open,
+        } = self;
+        let bytes = text.as_bytes();
+        if !by_word.is_empty() {
+            for (start, stop) in words(text) {
+                let word = bytes.get(start..stop).unwrap_or_default();
+                let known = word
+                    .first()
+                    .and_then(|&first| lengths.get(usize::from(first)))
+                    .copied()
+                    .unwrap_or(0);
+                if known >> word.len().min(LONG) & 1 == 0 {
+                    continue;
+                }
+                for &index in by_word.get(&hash(word, 0)).map_or(&[][..], Vec::as_slice) {
+                    let (Some(name), Some(found)) = (names.get(index as usize), found.get_mut(index as usize)) else {
+                        continue;
+                    };
+                    if !*found && name.is_around(text, start) {
+                        *found = true;
+                        *open -= 1;
+                    }
+                }
+                if *open == 0 {
+                    return;
+                }
+            }
+        }
+        let Some((automaton, crowded)) = crowded else { return };
         for hit in automaton.find_overlapping_iter(text) {
-            let Some(found) = self.found.get_mut(hit.pattern().as_usize()) else {
+            let index = crowded.get(hit.pattern().as_usize());
+            let Some(found) = index.and_then(|&index| found.get_mut(index)) else {
                 continue;
             };
-            if !*found && !hit.is_empty() && stands_alone(text, hit.start(), hit.end()) {
+            if !*found && stands_alone(text, hit.start(), hit.end()) {
                 *found = true;
-                self.open -= 1;
-                if self.open == 0 {
+                *open -= 1;
+                if *open == 0 {
                     return;
                 }
             }
@@ -54,6 +142,35 @@ impl Watch {
     }
 }
 
+impl Name {
+    fn of(text: &str) -> Self {
+        let (start, stop) = words(text).fold(
+            (0, 0),
+            |best: (usize, usize), word| {
+                if word.1 - word.0 > best.1 - best.0 { word } else { best }
+            },
+        );
+        Self {
+            text: text.into(),
+            start,
+            stop,
+        }
+    }
+
+    fn word(&self) -> &[u8] {
+        self.text.as_bytes().get(self.start..self.stop).unwrap_or_default()
+    }
+
+    /// Whether it occurs in `text` with its longest word at `at`.
+    fn is_around(&self, text: &str, at: usize) -> bool {
+        let Some(start) = at.checked_sub(self.start) else {
+            return false;
+        };
+        let stop = start + self.text.len();
+        text.as_bytes().get(start..stop) == Some(self.text.as_bytes()) && stands_alone(text, start, stop)
+    }
+}
+
 /// Which of `identifiers` occur in `text`: one flag each. See [`Watch`].
 pub fn occurring<S: AsRef<str>>(identifiers: &[S], text: &str) -> Vec<bool> {
     let mut watch = Watch::new(identifiers);
@@ -61,12 +178,60 @@ pub fn occurring<S: AsRef<str>>(identifiers: &[S], text: &str) -> Vec<bool> {
     watch.found
 }
 
+/// The spans of the longest runs of word characters.
+fn words(text: &str) -> impl Iterator<Item = (usize, usize)> {
+    let bytes = text.as_bytes();
+    // The width of the word character at a place; 0 where there is none.
+    let wide = move |at: usize| {
+        let next = text.get(at..).and_then(|rest| rest.chars().next());
+        next.filter(|&c| is_word(c)).map_or(0, char::len_utf8)
+    };
+    let width = move |at: usize, byte: u8| {
+        if byte < 0x80 {
+            usize::from(is_word_byte(byte))
+        } else {
+            wide(at)
+        }
+    };
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(&byte) = bytes.get(at) {
+            let start = at;
+            at += width(at, byte);
+            if at == start {
+                at += 1;
+                // Not into the middle of a character.
+                while bytes.get(at).is_some_and(|b| b & 0xC0 == 0x80) {
+                    at += 1;
+                }
+                continue;
+            }
+            while let Some(&byte) = bytes.get(at) {
+                let more = width(at, byte);
+                if more == 0 {
+                    break;
+                }
+                at += more;
+            }
+            return Some((start, at));
+        }
+        None
+    })
+}
+
+fn is_word_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || (c > '\u{7f}' && c < '\u{0E00}' && c.is_alphanumeric())
+}
+
 fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(own), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..)) else {
         return false;
     };
-    let word =
-        |c: char| c.is_ascii_alphanumeric() || c == '_' || (c > '\u{7f}' && c < '\u{0E00}' && c.is_alphanumeric());
+    let word = is_word;
     let own_first = own.chars().next().is_some_and(word);
     let own_last = own.chars().next_back().is_some_and(word);
     let mut left = before.chars().rev();

@@ -1,0 +1,46 @@
+"""Cue words, counted by the kernel and by the lists as they stand."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from turnfold.summarizers.extractive import cues
+
+_LISTED = sorted(
+    word
+    for words, _ in cues.LISTS.values()
+    for one in words
+    for word in re.findall(r"[a-z]+(?:[' -][a-z]+)*", one)
+    if len(word) > 1
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "list_name", "count"),
+    [
+        ("never touch main, and do not push", "forbid", 2),
+        ("nevertheless", "forbid", 0),
+        ("i need to look first", "oblige", 0),
+        ("hi must", "oblige", 0),
+        ("you need to ask, and must wait", "oblige", 2),
+        ("never — really never — do that", "forbid", 2),
+        ("don't; ne pas", "forbid", 2),
+        ("bitte niemals löschen", "forbid", 1),
+        ("不要删除", "forbid", 1),
+        ("no longer, from now on", "update", 2),
+    ],
+)
+def test_a_text_has_so_many_cues_of_a_list(text: str, list_name: str, count: int) -> None:
+    assert cues.counts(text)[list_name] == count
+    assert cues.count_slowly(text)[list_name] == count
+
+
+@given(
+    st.lists(st.sampled_from([*_LISTED, "i", "I", "hi", "—", "é", "_", "-", "不", "\u0301"]), max_size=12), st.data()
+)
+def test_the_kernel_counts_what_the_lists_say(words: list[str], data: st.DataObject) -> None:
+    gaps = [data.draw(st.sampled_from([" ", "", ", ", "  ", "-", "."])) for _ in words]
+    text = "".join(word + gap for word, gap in zip(words, gaps, strict=True))
+    assert cues.counts(text) == cues.count_slowly(text)
