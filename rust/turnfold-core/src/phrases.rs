@@ -14,13 +14,14 @@ impl Phrases {
     /// # Errors
     ///
     /// For a list that is no regular expression, or one with groups that look around.
-    pub fn new<S: AsRef<str>>(lists: &[S]) -> Result<Self, BuildError> {
+    pub fn new<S: AsRef<str>>(lists: &[S]) -> Result<Self, Box<BuildError>> {
         let compiled = lists.iter().map(|list| {
             let list = list.as_ref();
             Regex::builder()
                 .syntax(syntax::Config::new().utf8(false))
                 .configure(Config::new().utf8_empty(false))
                 .build(&format!(r"(?-u:\b{{start-half}})(?:{list})(?-u:\b{{end-half}})"))
+                .map_err(Box::new)
         });
         Ok(Self(compiled.collect::<Result<_, _>>()?))
     }
