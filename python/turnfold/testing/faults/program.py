@@ -93,6 +93,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if outcome.broken is not None:
                 broken += 1
                 print(f"seed {outcome.seed} on {outcome.backend}: {outcome.broken}", flush=True)
-        print(f"up to seed {start + _SEEDS_AT_ONCE - 1}: {broken} broken", file=sys.stderr, flush=True)
+        print(f"{broken} broken so far, next seed {start + _SEEDS_AT_ONCE}", file=sys.stderr, flush=True)
     print(", ".join(f"{count} {name}" for name, count in sorted(ended.items())))
     return 1 if broken else 0
