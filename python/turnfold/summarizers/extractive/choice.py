@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 from turnfold.prompts.schema import Topic
 
-_LENGTH_WEIGHT = 0.5
 _FEW_TOKENS = 8
 _SHARED_LABEL = 2
 
@@ -111,7 +111,8 @@ def _rank(candidate: Candidate, needed: Candidate | None, sharing: int) -> tuple
 
 
 def _density(worth: float, tokens: int) -> float:
-    return worth / (tokens + _FEW_TOKENS) ** _LENGTH_WEIGHT
+    # The root: a long statement is worth more than its length says.
+    return worth / sqrt(tokens + _FEW_TOKENS)
 
 
 def joined(chosen: Sequence[Candidate]) -> dict[Topic, list[str]]:
