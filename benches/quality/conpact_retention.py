@@ -2,13 +2,15 @@
 
     python benches/quality/conpact_retention.py [FOLDER] [--share 0.25] [--verbose]
 
-The package takes its histories from a hub; here they are chats made by `heldback.py` and, with FOLDER, recorded Chat
-Completions and Anthropic transcripts from there (their texts; calls and results as words). Its own code injects each of
-its 15 constraints in each of its four framings, at the top, middle and end and several times over. The judge says yes
-only where the constraint stands in the compacted messages word for word; a model as judge would say yes more often.
+The package takes its histories from a hub; here they are chats made by `heldback.py` and, with FOLDER, recorded
+ones from there: of each folder in it the first that is long enough, what user and model say in it. Its own code injects
+each of its 15 constraints in each of its four framings, at the top, middle and end and several times over. The judge
+says yes only where the constraint stands in the compacted messages word for word; a model as judge would say yes more
+often.
 """
 
 import argparse
+import gzip
 import random
 import sys
 from collections import Counter
@@ -17,12 +19,15 @@ from pathlib import Path
 
 from compacting import ENCODING, compact_messages
 from conpact import SCS, Instance, build_instances
+from conpact.generate import cut
 from heldback import chat
 
-from turnfold import Transcript, count
+from turnfold import count, read_log
 from turnfold.errors import TurnfoldError
 
 BAR = 0.99
+_TRIED_OF_EACH = 12
+_LONGEST_FILE = 2_000_000
 _FRAMINGS = [(strict, direct) for strict in (False, True) for direct in (False, True)]
 _PLACES = (("top", 1), ("middle", 1), ("bottom", 1), ("multi", 3))
 
@@ -43,23 +48,40 @@ def _haystack(name: str, messages: Sequence[dict[str, str]]) -> dict[str, object
     }
 
 
-def _recorded(folder: Path, most: int) -> Iterator[dict[str, object]]:
-    for path in sorted(folder.rglob("*.json")):
-        if path.stat().st_size > 400_000:
-            continue
-        try:
-            transcript = Transcript.from_json(path.read_bytes())
-        except (TurnfoldError, OSError):
-            continue
-        messages = []
-        for index, speaker in enumerate(transcript.speakers):
-            text = "\n".join(block.text for block in transcript.blocks(index) if block.kind != "reasoning").strip()
-            if text and speaker in {"user", "assistant"}:
-                messages.append({"role": speaker, "content": text})
-        tokens = sum(count(message["content"], ENCODING) for message in messages)
-        if tokens >= 2_000 and sum(message["role"] == "user" for message in messages) >= 3:
-            yield _haystack(f"recorded:{path.name}", messages)
-            most -= 1
+def _texts(path: Path) -> list[dict[str, str]]:
+    """What user and model say in the longest transcript of a recording; empty where it is none."""
+    try:
+        data = path.read_bytes()
+        log = read_log(gzip.decompress(data) if path.suffix == ".gz" else data)
+    except (TurnfoldError, OSError, EOFError):
+        return []
+    longest = max((logged.transcript for logged in log.transcripts), key=len, default=None)
+    if longest is None:
+        return []
+    messages = []
+    for index, speaker in enumerate(longest.speakers):
+        text = "\n".join(block.text for block in longest.blocks(index) if block.kind == "text").strip()
+        if text and speaker in {"user", "assistant"}:
+            messages.append({"role": speaker, "content": text})
+    return messages
+
+
+def _recorded(folder: Path, most: int, length: int) -> Iterator[dict[str, object]]:
+    """The first chat of each folder in `folder` that is long enough, until there are `most`."""
+    for source in sorted(path for path in folder.iterdir() if path.is_dir()):
+        for path in sorted([*source.rglob("*.json*")])[:_TRIED_OF_EACH]:
+            if path.stat().st_size > _LONGEST_FILE:
+                continue
+            messages = _texts(path)
+            if sum(message["role"] == "user" for message in messages) < 3:
+                continue
+            haystack = _haystack(f"{source.name}:{path.name}", messages)
+            # Its first messages must not be over the length already: the kit cuts between messages.
+            held, tokens = cut(messages, haystack["message_tokens"], length)
+            if tokens >= 1_500 and sum(message["role"] == "user" for message in held) >= 3:
+                yield haystack
+                most -= 1
+                break
         if not most:
             return
 
@@ -79,12 +101,13 @@ def main() -> int:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--share", type=float, default=0.25)
     parser.add_argument("--length", type=int, default=6_000, help="tokens of each history, at most")
-    parser.add_argument("--histories", type=int, default=3, help="of each source")
+    parser.add_argument("--histories", type=int, default=3, help="made histories")
+    parser.add_argument("--recorded", type=int, default=5, help="recorded histories, at most")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     haystacks = [_haystack(f"made:{seed}", chat(random.Random(seed), turns=60)) for seed in range(arguments.histories)]
     if arguments.folder is not None:
-        haystacks += _recorded(arguments.folder, arguments.histories)
+        haystacks += _recorded(arguments.folder, arguments.recorded, arguments.length)
     kept: Counter[str] = Counter()
     asked: Counter[str] = Counter()
     for position, instance in _instances(haystacks, arguments.length):
