@@ -6,8 +6,8 @@ FOLDER is searched for logs of Claude Code, `.jsonl` or `.jsonl.gz`. `ctxdrift` 
 name stood before the compaction and stands neither in the summary nor in any later record. Logs with a compaction of
 the tool's own are left out: what that dropped is in no transcript. What `ctxdrift` takes for a file is a pattern over
 all text: `self.c` and `args.h` are files to it. Two things that it takes for files are not asked for: what begins with
-a dash is an option (`-Des.java.type`), and the `n` of an escaped line break is no part of a name (`\nfile2.txt`). Of the
-rest none may be lost.
+a dash is an option (`-Des.java.type`), and the `n` of an escaped line break is no part of a name (`\nfile2.txt`). Of
+the rest none may be lost.
 """
 
 import argparse
