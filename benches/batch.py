@@ -1,15 +1,17 @@
-"""A night's work in small: many generated transcripts through `turnfold batch`, and what a user would write instead.
+"""A night's work: many generated transcripts through `turnfold batch`, and what a user would write instead.
 
-    python benches/batch.py [--transcripts N] [--words N] [--peers] [--crashes N] [FOLDER]
+    python benches/batch.py [--transcripts N] [--words N] [--preset NAME] [--peers N] [--crashes N] [--stream MB] [DIR]
 
 Prints transcripts, megabytes and tokens a second and the peak memory, with one worker and with two, beside metering
-alone; the same for twice the input, to show that memory does not grow with it. FOLDER is compacted instead of generated
-transcripts. `--peers` runs the loop that LiteLLM's `trim_messages` takes for the same files. `--crashes` kills a run so
-many times at moments of chance and compares what it wrote in the end with what an undisturbed run writes, byte by byte.
-Each run is a process of its own; the answers are compared between them.
+alone; and the same with two for twice the input, to show that memory does not grow with it. `--transcripts 10000
+--words 230` is about 1 GB. DIR is compacted instead of generated transcripts. `--peers N` has `trim_messages` of
+LiteLLM, in a thread pool, do the first N of the same transcripts. `--crashes` kills a run so many times at moments of
+chance and compares what it wrote in the end with what an undisturbed run writes, byte by byte. `--stream` puts so many
+megabytes through a pipe, and looks at the memory meanwhile. Each run is a process of its own; answers are compared.
 """
 
 import argparse
+import hashlib
 import json
 import random
 import shutil
@@ -18,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
 
@@ -43,7 +46,8 @@ print(total)
 """
 
 TRIM = """
-import sys, json
+import os, sys, json
+os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # it would fetch prices otherwise
 from litellm.utils import trim_messages
 from concurrent.futures import ThreadPoolExecutor
 def trim(line):
@@ -90,14 +94,15 @@ sys.exit(done.returncode)
 """
 
 
-def batch(inputs: Path, out: Path, workers: int, *more: str) -> list[object]:
+def batch(inputs: Path, out: Path, workers: int, preset: str) -> list[object]:
     shutil.rmtree(out, ignore_errors=True)
-    return [*_command(inputs, out, workers), *more]
+    return _command(inputs, out, workers, preset)
 
 
-def _command(inputs: Path, out: Path, workers: int) -> list[object]:
+def _command(inputs: Path, out: Path, workers: int, preset: str) -> list[object]:
     return [
-        sys.executable, "-m", "turnfold", "batch", inputs, "-o", out, "--limit-tokens", LIMIT, "--concurrency", workers,
+        sys.executable, "-m", "turnfold", "batch", inputs, "-o", out, "--limit-tokens", LIMIT, "--preset", preset,
+        "--concurrency", workers,
     ]  # fmt: skip
 
 
@@ -105,54 +110,91 @@ def written(out: Path) -> dict[str, bytes]:
     return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name[0] != "."}
 
 
-def measure(inputs: Path, work: Path, size: int) -> int:
+def measure(inputs: Path, work: Path, size: int, preset: str, workers: Sequence[int] = (1, 2)) -> int:
     """Print what the runs took, and what that comes to; returns the highest peak memory of a batch, in bytes."""
     documents = sum(line.count(b"\n") for line in (p.read_bytes() for p in inputs.glob("*.jsonl")))
     files = sorted(inputs.glob("*.jsonl"))
-    print(f"{documents:,} transcripts, {size / 1e6:,.0f} MB")
+    print(f"{documents:,} transcripts, {size / 1e6:,.0f} MB, {preset}")
     print("| run | s | transcripts/s | MB/s | Mtokens/s | peak MB |\n|---|---:|---:|---:|---:|---:|")
-    answers, tokens = [], 0
+    answers: list[str] = []
+    tokens = 0
     taken: dict[tuple[str, int], float] = {}
     peaks: list[int] = []
-    for workers in (1, 2):
+    for count in workers:
         for name, command in (
-            (f"metering alone, {workers}", [sys.executable, "-c", METER, workers, *files]),
-            (f"batch, {workers}", batch(inputs, work / "out", workers)),
+            (f"metering alone, {count}", [sys.executable, "-c", METER, count, *files]),
+            (f"batch, {count}", batch(inputs, work / "out", count, preset)),
         ):
             seconds, peak, out = timed(command)
             kind = name.partition(",")[0]
-            taken[kind, workers] = seconds
+            taken[kind, count] = seconds
             if kind == "metering alone":
                 tokens = int(out)
             else:
                 peaks.append(peak)
-                answers.append(written(work / "out"))
+                answers.append(digest(work / "out"))
             rates = documents / seconds, size / seconds / 1e6, tokens / seconds / 1e6
-            print(f"| {name} | {seconds:.1f} | {rates[0]:,.0f} | {rates[1]:.1f} | {rates[2]:.2f} | {peak / 1e6:.0f} |")
-    if answers[0] != answers[1]:
+            print(
+                f"| {name} | {seconds:.1f} | {rates[0]:,.0f} | {rates[1]:.1f} | {rates[2]:.2f} | {peak / 1e6:.0f} |",
+                flush=True,
+            )
+    if len(set(answers)) != 1:
         raise SystemExit("one worker and two wrote different bytes")
-    share = taken["metering alone", 1] / taken["batch", 1]
-    scales = (taken[kind, 1] / taken[kind, 2] for kind in ("metering alone", "batch"))
-    print(f"the batch runs at {share:.0%} of metering alone (must: 60 %)")
-    print("from one worker to two: metering {:.2f} times as fast (must: 1.7), the batch {:.2f}".format(*scales))
+    if len(workers) > 1:
+        share = taken["metering alone", 1] / taken["batch", 1]
+        scales = (taken[kind, 1] / taken[kind, 2] for kind in ("metering alone", "batch"))
+        print(f"the batch runs at {share:.0%} of metering alone (must: 60 %)")
+        print("from one worker to two: metering {:.2f} times as fast (must: 1.7), the batch {:.2f}".format(*scales))
     return max(peaks)
 
 
-def peers(inputs: Path, work: Path) -> None:
-    files = sorted(inputs.glob("*.jsonl"))[:1]
+def digest(out: Path) -> str:
+    """The digest of all that was written, by name."""
+    told = hashlib.blake2b()
+    for path in sorted(p for p in out.rglob("*") if p.is_file() and p.name[0] != "."):
+        with path.open("rb") as data:
+            told.update(f"{path.relative_to(out)} {hashlib.file_digest(data, 'sha256').hexdigest()}\n".encode())
+    return told.hexdigest()
+
+
+def peers(inputs: Path, work: Path, preset: str, count: int) -> None:
     few = work / "few"
     few.mkdir()
-    shutil.copy(files[0], few)
-    ours, _, _ = timed(batch(few, work / "out-few", 2))
-    theirs, _, _ = timed([sys.executable, "-c", TRIM, LIMIT, work / "trimmed.jsonl", *few.glob("*.jsonl")])
-    print(
-        f"LiteLLM's trim_messages in a thread pool: {theirs:.1f} s, turnfold batch: {ours:.1f} s, {theirs / ours:.1f}x"
-    )
+    with min(inputs.glob("*.jsonl")).open("rb") as lines:
+        (few / "few.jsonl").write_bytes(b"".join(islice(lines, count)))
+    ours, _, _ = timed(batch(few, work / "out-few", 2, preset))
+    theirs, _, _ = timed([sys.executable, "-c", TRIM, LIMIT, work / "trimmed.jsonl", few / "few.jsonl"])
+    print(f"{count} transcripts: LiteLLM's trim_messages in a pool of two threads {theirs:.1f} s,", end=" ")
+    print(f"turnfold batch ({preset}) {ours:.1f} s, start included: {theirs / ours:.1f} times")
 
 
-def crash(inputs: Path, work: Path, times: int) -> None:
+def stream(work: Path, megabytes: int, words: int, preset: str) -> None:
+    """Put a stream through a pipe, and print how much memory the batch has, a tenth of the way at a time."""
+    lines = [json.dumps(openai_chat(seed, turns=40, result_words=words)).encode() + b"\n" for seed in range(64)]
+    process = subprocess.Popen(
+        list(map(str, _command(Path("-"), work / "out.jsonl", 2, preset))),
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert process.stdin is not None
+    written, shown = 0, 0
+    for line in cycle(lines):
+        process.stdin.write(line)
+        written += len(line)
+        if 10 * written // (megabytes * 1_000_000) > shown:
+            shown += 1
+            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
+            (memory,) = (int(row.split()[1]) for row in status.splitlines() if row.startswith("VmRSS"))
+            print(f"{written / 1e6:,.0f} MB: {memory / 1000:.0f} MB of memory", flush=True)
+        if written >= megabytes * 1_000_000:
+            break
+    process.stdin.close()
+    if process.wait() != 0:
+        raise SystemExit("the batch failed")
+
+
+def crash(inputs: Path, work: Path, times: int, preset: str) -> None:
     """Kill runs at moments of chance, `times` in all, several a run."""
-    timed(batch(inputs, work / "whole", 2))
+    timed(batch(inputs, work / "whole", 2, preset))
     whole = written(work / "whole")
     chance = random.Random(times)
     out, killed, runs = work / "killed", 0, 0
@@ -160,7 +202,7 @@ def crash(inputs: Path, work: Path, times: int) -> None:
         shutil.rmtree(out, ignore_errors=True)
         runs += 1
         for turn in range(chance.randint(1, 5)):
-            command = [*_command(inputs, out, 2), "--json", *(["--resume"] if turn else [])]
+            command = [*_command(inputs, out, 2, preset), "--json", *(["--resume"] if turn else [])]
             process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
             for _ in range(chance.randint(0, 400)):
                 if not process.stdout.readline():
@@ -168,7 +210,7 @@ def crash(inputs: Path, work: Path, times: int) -> None:
             process.kill()
             process.communicate()
             killed += 1
-        timed([*_command(inputs, out, 2), "--resume"])
+        timed([*_command(inputs, out, 2, preset), "--resume"])
         journal = sqlite3.connect(out / ".turnfold-journal")
         ((rows,),) = journal.execute("SELECT count(*) FROM documents")
         journal.close()
@@ -180,33 +222,36 @@ def crash(inputs: Path, work: Path, times: int) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", nargs="?", type=Path)
+    parser.add_argument("folder", metavar="DIR", nargs="?", type=Path)
     parser.add_argument("--transcripts", type=int, default=1_000)
     parser.add_argument("--words", type=int, default=400)
-    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--preset", default="token_threshold")
+    parser.add_argument("--peers", type=int, default=0)
     parser.add_argument("--crashes", type=int, default=0)
+    parser.add_argument("--stream", type=int, default=0, metavar="MB")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         if args.folder is not None:
-            seconds, peak, out = timed(batch(args.folder, work / "out", 2))
+            seconds, peak, out = timed(batch(args.folder, work / "out", 2, args.preset))
             print(f"{out}{seconds:.1f} s, peak {peak / 1e6:.0f} MB")
             return 0
-        if args.crashes:
-            inputs = work / "in"
-            inputs.mkdir()
-            generate(inputs, args.transcripts, args.words, chat_only=False)
-            crash(inputs, work, args.crashes)
+        if args.stream:
+            stream(work, args.stream, args.words, args.preset)
             return 0
-        peaks = []
-        for transcripts in (args.transcripts, 2 * args.transcripts):
-            inputs = work / f"in-{transcripts}"
-            inputs.mkdir()
-            peaks.append(measure(inputs, work, generate(inputs, transcripts, args.words, chat_only=args.peers)))
-        print(f"peak memory: {peaks[0] / 1e6:.0f} MB, of twice the input {peaks[1] / 1e6:.0f} MB (must: 300, the same)")
+        inputs = work / "in"
+        inputs.mkdir()
+        size = generate(inputs, args.transcripts, args.words, chat_only=args.peers > 0)
+        if args.crashes:
+            crash(inputs, work, args.crashes, args.preset)
+            return 0
+        once = measure(inputs, work, size, args.preset)
         if args.peers:
-            peers(work / f"in-{args.transcripts}", work)
-
+            peers(inputs, work, args.preset, args.peers)
+        generate(inputs, 2 * args.transcripts, args.words, chat_only=args.peers > 0)
+        size = sum(path.stat().st_size for path in inputs.iterdir())
+        twice = measure(inputs, work, size, args.preset, workers=(2,))
+        print(f"peak memory: {once / 1e6:.0f} MB, of twice the input {twice / 1e6:.0f} MB (must: 300, the same)")
     return 0
 
 
