@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Document, Record
+from turnfold.containers.document import LOOKED_AT, Document, Record
 from turnfold.containers.edits import Edit, apply_edits
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
 from turnfold.errors import InvalidLogError, ReadError
@@ -28,7 +28,7 @@ class Bodies:
         for index, (_, transcript) in enumerate(_bodies(document)):
             if transcript is not None and len(transcript):
                 return Mark("hint", f"it reads as a body in {transcript.format}: {transcript.format_reason}")
-            if index >= _LOOKED_AT:
+            if index >= LOOKED_AT:
                 break
         return None
 
@@ -62,9 +62,6 @@ class Bodies:
                 start, stop = line.start, line.stop
             edits.append(Edit(start, stop, change.result.to_json()))
         return apply_edits(document.data, edits)
-
-
-_LOOKED_AT: Final = 64
 
 
 def _bodies(document: Document) -> Iterator[tuple[Record, Transcript | None]]:

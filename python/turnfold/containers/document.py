@@ -15,6 +15,8 @@ from turnfold.errors import ReadError
 Path = Sequence[str | int]
 """Keys and indexes from a value to one inside it."""
 
+LOOKED_AT: Final = 64
+"""How many lines, records or elements tell what a log is."""
 _BLANK: Final = b" \t\r\n\xef\xbb\xbf"
 _INTEGER_DIGITS: Final = 4_300
 """Python refuses to parse longer integers."""

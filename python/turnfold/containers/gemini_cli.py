@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Document, Record, at, encode, list_of, object_of, text_of
+from turnfold.containers.document import LOOKED_AT, Document, Record, at, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit, apply_edits, edit_items
 from turnfold.containers.listed import edit_value, shortened
 from turnfold.containers.protocol import Change, Mark, Place, Reading
@@ -49,7 +49,7 @@ class GeminiCli:
         """See the session's head, or a message of type gemini."""
         if not _is_lines(document):
             return _mark(document.value)
-        found = ((_mark(line.value), line.index) for line in document.lines[:64] if line.value is not None)
+        found = ((_mark(line.value), line.index) for line in document.lines[:LOOKED_AT] if line.value is not None)
         return next((Mark(m.strength, f"line {k + 1}: {m.reason}") for m, k in found if m is not None), None)
 
     def read(self, document: Document) -> Reading:
@@ -120,7 +120,7 @@ def _mark(value: object) -> Mark | None:
     first = at(value, ("history", 0))
     if text_of(first, "role") is not None and isinstance(object_of(first).get("parts"), list):
         return Mark("usual", "history[0] has role and parts")
-    if any(text_of(message, "type") == "gemini" for message in list_of(value, "messages")[:64]):
+    if any(text_of(message, "type") == "gemini" for message in list_of(value, "messages")[:LOOKED_AT]):
         return Mark("usual", "messages of type gemini")
     return None
 

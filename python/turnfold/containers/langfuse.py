@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Document, Record, decode, encode, list_of, object_of, text_of
+from turnfold.containers.document import LOOKED_AT, Document, Record, decode, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit
 from turnfold.containers.listed import INSIDE, Conversation, Listed
 from turnfold.containers.opentelemetry import add_message
@@ -34,7 +34,7 @@ class Langfuse(Listed):
 
     def mark(self, value: object) -> Mark | None:
         """See an observation of Langfuse, or one that is normalised."""
-        for number, item in enumerate(list_of(value, "observations")[:64]):
+        for number, item in enumerate(list_of(value, "observations")[:LOOKED_AT]):
             if "type" in object_of(item) and ("traceId" in object_of(item) or "parentObservationId" in object_of(item)):
                 return Mark("proof", f"observations[{number}] has type and the trace that it belongs to")
         for name, item in object_of(value).items():

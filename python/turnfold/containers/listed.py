@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import ClassVar, Final
 
-from turnfold.containers.document import Document, Record, encode
+from turnfold.containers.document import LOOKED_AT, Document, Record, encode
 from turnfold.containers.edits import Edit, apply_edits, edit_items
 from turnfold.containers.embedded import Embedded
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Place, Reading
@@ -17,9 +17,6 @@ from turnfold.errors import InvalidLogError, NotWritableError, ReadError
 INSIDE: Final = -1
 """A step of a path: the string there holds JSON, and the path goes on inside."""
 
-_LOOKED_AT: Final = 64
-"""How many lines tell what a file is."""
-
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
@@ -28,9 +25,7 @@ class Conversation:
     `id` is the log's own id of it, None where it has none. `head` are fields of a request that the view has beside its
     messages (model, tools), `system` is an instruction that stands outside the array, `after` are messages that stand
     outside of it and come last. `around` is what a projection looks up beside the array.
-    A step `INSIDE` goes on inside a string that holds JSON. `id` is the log's own id of it, None where it has none.
-    `head` are fields of a request that the view has beside its messages (model, tools), `system` is an instruction that
-    stands outside the array. `around` is what a projection looks up beside the array.
+    A step `INSIDE` goes on inside a string that holds JSON.
     """
 
     path: tuple[str | int, ...]
@@ -86,7 +81,7 @@ class Listed(ABC):
         """Return the mark of the document, or of the first of its lines that has one."""
         if not document.is_lines:
             return self.mark(document.value)
-        found = ((self.mark(line.value), line.index) for line in document.lines[:_LOOKED_AT] if line.value is not None)
+        found = ((self.mark(line.value), line.index) for line in document.lines[:LOOKED_AT] if line.value is not None)
         return next((Mark(m.strength, f"line {k + 1}: {m.reason}") for m, k in found if m is not None), None)
 
     def read(self, document: Document) -> Reading:

@@ -4,16 +4,13 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import ClassVar, Final
+from typing import ClassVar
 
-from turnfold.containers.document import Document, Record, encode, text_of
+from turnfold.containers.document import LOOKED_AT, Document, Record, encode, text_of
 from turnfold.containers.edits import Edit, apply_edits, edit_items
 from turnfold.containers.listed import edit_value, placed, shortened
 from turnfold.containers.protocol import Change, LoggedTranscript, Mark, Reading
 from turnfold.errors import InvalidLogError, ReadError
-
-_LOOKED_AT: Final = 64
-"""How many records tell what a log is."""
 
 
 class Records(ABC):
@@ -53,7 +50,7 @@ class Records(ABC):
     def recognise(self, document: Document) -> Mark | None:
         """Return the first mark among the first records, a proof before any other."""
         best: Mark | None = None
-        for record in self.rows(document)[:_LOOKED_AT]:
+        for record in self.rows(document)[:LOOKED_AT]:
             mark = None if record.value is None else self.mark(record.value)
             if mark is None:
                 continue
