@@ -29,12 +29,13 @@ $(shell \
   fi)
 endef
 
-.PHONY: help toolchain venv build demo test lint bench fuzz clean
+.PHONY: help toolchain venv build demo test linear lint bench fuzz clean
 
 help:
 	@echo "make demo   compact the bundled samples and print a table"
 	@echo "make test   cargo test and pytest"
 	@echo "make lint   formatters, linters, type checker, import floors, stub"
+	@echo "make linear instructions as transcripts double, counted by valgrind"
 	@echo "make bench  benchmarks, each checking its answer"
 	@echo "make fuzz   coverage-guided fuzzing, FUZZ_SECONDS=60 a target"
 	@echo "make build  only the extension      make clean  remove what make made"
@@ -60,6 +61,9 @@ demo: build
 test: build
 	cargo test --workspace --quiet
 	"$(BIN)/python" -m pytest -q
+
+linear: | toolchain
+	cargo test --quiet -p turnfold-core --test instructions -- --all
 
 lint: build
 	cargo fmt --all --check

@@ -10,78 +10,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use turnfold_core::findings::scan;
-use turnfold_core::formats::ALL;
 use turnfold_core::groups::groups;
 use turnfold_core::pairs::{ScanOptions, pair};
 use turnfold_core::splits::splits;
 use turnfold_core::{Source, Transcript};
 
+mod steps;
+
+use steps::{calls, formats, joined, results, user};
+
 /// Parallel calls of one step of the model.
 const CALLS: usize = 10;
 
-fn joined(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(",")
-}
-
-fn each_call(make: impl Fn(usize) -> String) -> String {
-    joined((0..CALLS).map(make))
-}
-
 /// One step: the messages, or items, of a batch of calls and of its results. `k` tells the steps apart.
 fn step(format: &str, k: usize) -> String {
-    match format {
-        "openai.chat" => {
-            let calls = each_call(|c| {
-                format!(r#"{{"id":"c{k}_{c}","type":"function","function":{{"name":"f","arguments":"{{}}"}}}}"#)
-            });
-            let results = each_call(|c| format!(r#"{{"role":"tool","tool_call_id":"c{k}_{c}","content":"r"}}"#));
-            format!(r#"{{"role":"assistant","content":null,"tool_calls":[{calls}]}},{results}"#)
-        }
-        "mistral.chat" => {
-            let id = |c: usize| format!("{:09}", k * CALLS + c);
-            let calls = each_call(|c| format!(r#"{{"id":"{}","function":{{"name":"f","arguments":"{{}}"}}}}"#, id(c)));
-            let results = each_call(|c| {
-                format!(
-                    r#"{{"role":"tool","tool_call_id":"{}","name":"f","content":"r"}}"#,
-                    id(c)
-                )
-            });
-            format!(r#"{{"role":"assistant","content":"","tool_calls":[{calls}]}},{results}"#)
-        }
-        "openai.responses" => {
-            let calls = each_call(|c| {
-                format!(r#"{{"type":"function_call","call_id":"c{k}_{c}","name":"f","arguments":"{{}}"}}"#)
-            });
-            let results =
-                each_call(|c| format!(r#"{{"type":"function_call_output","call_id":"c{k}_{c}","output":"r"}}"#));
-            format!("{calls},{results}")
-        }
-        "anthropic.messages" => {
-            let calls = each_call(|c| format!(r#"{{"type":"tool_use","id":"c{k}_{c}","name":"f","input":{{}}}}"#));
-            let results = each_call(|c| format!(r#"{{"type":"tool_result","tool_use_id":"c{k}_{c}","content":"r"}}"#));
-            format!(r#"{{"role":"assistant","content":[{calls}]}},{{"role":"user","content":[{results}]}}"#)
-        }
-        "gemini.contents" => {
-            let calls = each_call(|_| String::from(r#"{"functionCall":{"name":"f","args":{}}}"#));
-            let results = each_call(|_| String::from(r#"{"functionResponse":{"name":"f","response":{"a":1}}}"#));
-            format!(r#"{{"role":"model","parts":[{calls}]}},{{"role":"user","parts":[{results}]}}"#)
-        }
-        "bedrock.converse" => {
-            let calls = each_call(|c| format!(r#"{{"toolUse":{{"toolUseId":"c{k}_{c}","name":"f","input":{{}}}}}}"#));
-            let results =
-                each_call(|c| format!(r#"{{"toolResult":{{"toolUseId":"c{k}_{c}","content":[{{"text":"r"}}]}}}}"#));
-            format!(r#"{{"role":"assistant","content":[{calls}]}},{{"role":"user","content":[{results}]}}"#)
-        }
-        other => unreachable!("{other} has no step"),
-    }
-}
-
-fn user(format: &str) -> &'static str {
-    match format {
-        "gemini.contents" => r#"{"role":"user","parts":[{"text":"go"}]}"#,
-        "bedrock.converse" => r#"{"role":"user","content":[{"text":"go"}]}"#,
-        _ => r#"{"role":"user","content":"go"}"#,
-    }
+    format!("{},{}", calls(format, k, CALLS), results(format, k, CALLS))
 }
 
 fn body(format: &str, steps: usize) -> Arc<Vec<u8>> {
@@ -141,7 +84,7 @@ const STEPS: [usize; 2] = [300, 1_200];
 
 #[test]
 fn four_times_the_messages_is_four_times_the_work() {
-    for format in ALL.iter().map(|format| format.name()) {
+    for format in formats() {
         let [small, large] = STEPS.map(|steps| body(format, steps));
         let [few, many] = [&small, &large].map(|body| {
             asked(format, body, |t| {
@@ -177,7 +120,7 @@ fn quadratic_work_is_told() {
 
 #[test]
 fn a_hundred_thousand_messages_with_ten_parallel_calls_each() {
-    for format in ALL.iter().map(|format| format.name()) {
+    for format in formats() {
         // Formats with a message a result have eleven messages, or twenty items, a step; the others two.
         let steps = match format {
             "openai.chat" | "mistral.chat" => 9_091,
