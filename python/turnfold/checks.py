@@ -97,17 +97,20 @@ def repair(transcript: Transcript, options: RepairOptions = DEFAULT_REPAIR) -> t
     `early_prefill`, `empty_call_list`, `empty_content`, `interleaved_calls` (results in a message with calls),
     `item_id_as_call_id`, `loose_reasoning`, `misplaced_result`, `missing_name` (of a result whose call has one),
     `omitted_call_id`, `only_reasoning`, `orphan_result`, `reasoning_without_summary`, `result_count`,
-    `result_not_first`, `result_not_next`, `result_without_id`, `text_after_call`, `unanswered_call`.
+    `result_not_first`, `result_not_next`, `result_without_id`, `split_results`, `text_after_call`, `trailing_space`,
+    `unanswered_call`.
 
-    Where several awaited calls share one id, a result that names the item of one of them stays as it is.
+    Where several awaited calls share one id, a result that names the item of one of them stays as it is. A result that
+    stands before its awaited call moves behind it if their id is that of this call alone; under the name of a tool it
+    does not, as the result of an earlier call that a cut took away looks the same.
 
-    Findings that it leaves, because what is missing or meant only the caller knows: `broken_seal`, `changed_seal`,
-    `compaction_block_ambiguous`, `compaction_block_misplaced`, `compaction_incomplete_turn`, `first_not_user`,
-    `late_system`, `leading_system`, `lone_surrogate`, `loop_without_reasoning`, `lost_reasoning`, `misplaced_trigger`,
-    `missing_reasoning`,
-    `missing_signature`, `no_messages`, `orphan_part`, `output_limit`, `over_window`, `refused_reasoning`,
-    `repeated_role`, `server_held`, `several_system`, `split_results`, `too_many_cache_breakpoints`, `tools_not_sent`,
-    `trailing_assistant`, `trailing_space`, `unexpected_role`, `unknown_role`, `unresolvable_id`.
+    Findings that it leaves, because what is missing or meant only the caller knows (`docs/rules.md` has the reason of
+    each): `broken_seal`, `changed_seal`, `compaction_block_ambiguous`, `compaction_block_misplaced`,
+    `compaction_incomplete_turn`, `first_not_user`, `late_system`, `leading_system`, `lone_surrogate`,
+    `loop_without_reasoning`, `lost_reasoning`, `misplaced_trigger`, `missing_reasoning`, `missing_signature`,
+    `no_messages`, `orphan_part`, `output_limit`, `over_window`, `refused_reasoning`, `repeated_role`, `server_held`,
+    `several_system`, `too_many_cache_breakpoints`, `tools_not_sent`, `trailing_assistant`, `unexpected_role`,
+    `unknown_role`, `unresolvable_id`.
     """
     fields = _fields(options.scan)
     kernel, repairs, kept = _core.repair(kernel_of(transcript), fields, options.unanswered)

@@ -144,9 +144,20 @@ def test_the_damages_are_what_repair_mends(wire_format: str, name: str) -> None:
 def test_the_docstring_says_what_is_mended_and_what_is_left() -> None:
     """Every finding code stands in one of the two lists, and what the table of repairs shows in the first."""
     _, lists = (repair.__doc__ or "").split("Findings that it mends:")
-    mended, left = (re.findall(r"`(\w+)`", part) for part in lists.split("Findings that it leaves"))
+    mended, left = (re.findall(r"`([a-z_]+)`", part) for part in lists.split("Findings that it leaves"))
     assert mended == sorted(set(mended))
     assert left == sorted(set(left))
     assert sorted(mended + left) == sorted({rule.code for rule in rules()})
     table = json.loads((Path(__file__).parents[1] / "vectors" / "repair.json").read_text(encoding="utf-8"))
     assert {code for case in table["cases"] for code, *_ in case["repairs"]} == set(mended)
+
+
+def test_the_page_of_rules_gives_a_reason_for_each_finding_that_is_left() -> None:
+    """The table lists what the docstring does, and nothing that is mended in full."""
+    _, lists = (repair.__doc__ or "").split("Findings that it mends:")
+    left = re.findall(r"`([a-z_]+)`", lists.split("Findings that it leaves")[1])
+    page = (Path(__file__).parents[2] / "docs" / "rules.md").read_text(encoding="utf-8")
+    _, table = page.split("## What repair leaves")
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| `")]
+    assert sorted(code for codes, _ in rows for code in re.findall(r"`([a-z_]+)`", codes)) == left
+    assert all(len(reason.split()) > 4 for _, reason in rows)

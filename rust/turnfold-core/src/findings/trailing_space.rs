@@ -3,7 +3,7 @@
 //! Where the last message may be the model's, it is the start of the answer, which may not end in a space or line break.
 
 use super::{Category, Check, Scene};
-use crate::transcript::{BlockKind, Role};
+use crate::transcript::{BlockKind, BlockView, Role, Transcript};
 
 pub(super) const CHECK: Check = Check {
     code: "trailing_space",
@@ -16,14 +16,21 @@ fn run(scene: &mut Scene<'_>) {
     let Some(demand) = scene.rules.last_not_trailing_space else {
         return;
     };
-    let Some(last) = scene.last_message() else { return };
-    let block = last.blocks().last().filter(|block| block.kind() == BlockKind::Text);
-    if let (Role::Assistant, Some(block)) = (last.role(), block)
-        && block
+    if let Some(block) = late(scene.transcript) {
+        scene.report_block(demand, &block, "the model's last text ends in white space");
+    }
+}
+
+/// The model's text at the end of the transcript, if it ends in white space.
+pub(crate) fn late(transcript: &Transcript) -> Option<BlockView<'_>> {
+    let last = transcript.message(transcript.len().checked_sub(1)?)?;
+    let block = last.blocks().last()?;
+    let ends = || {
+        block
             .texts()
             .last()
             .is_some_and(|text| text.ends_with(char::is_whitespace))
-    {
-        scene.report_block(demand, &block, "the model's last text ends in white space");
-    }
+    };
+    let is_found = last.role() == Role::Assistant && block.kind() == BlockKind::Text && ends();
+    is_found.then_some(block)
 }

@@ -38,6 +38,15 @@ pub(super) enum NewMessage {
     Moved(usize),
     /// One that is made up, with the name it is known by until its index is certain.
     Made(usize, Vec<u8>),
+    /// One that holds what another held.
+    Part {
+        /// The name it is known by until its index is certain.
+        name: usize,
+        role: Role,
+        bytes: Vec<u8>,
+        /// Where each of its blocks stood.
+        from: Vec<BlockRef>,
+    },
 }
 
 /// What is to be done to one message.
@@ -168,6 +177,9 @@ pub(super) fn outcome(
             .collect();
         let stay = message.blocks().filter(|block| !gone.contains(&block.row.place));
         let origins = stay.map(|block| origin(block.index)).collect();
+        if let Some(bytes) = with_fewer_ids(message, &gone) {
+            return Ok(Outcome::Changed(bytes, origins));
+        }
         return Ok(remove_blocks(transcript, message.index, &change.blocks_gone)?
             .map_or(Outcome::Gone, |bytes| Outcome::Changed(bytes, origins)));
     }
@@ -181,6 +193,37 @@ pub(super) fn outcome(
     }
     let bytes = with_edits(transcript.format(), message, change);
     Ok(bytes.map_or(Outcome::Same, |bytes| Outcome::Changed(bytes, origins)))
+}
+
+/// A result that is its message and answers several calls, without the ids of those in `gone`. `None` where it is none, or
+/// is to go as a whole.
+fn with_fewer_ids(message: &MessageView<'_>, gone: &HashSet<Place>) -> Option<Vec<u8>> {
+    let is_result = |block: &BlockView<'_>| block.kind() == BlockKind::ToolResult;
+    let stays = message
+        .blocks()
+        .find(|block| is_result(block) && !gone.contains(&block.row.place))?;
+    let Place::Item(field, _) = stays.row.place else {
+        return None;
+    };
+    let results = message.blocks().filter(is_result);
+    let ids: HashSet<_> = results
+        .filter(|block| gone.contains(&block.row.place))
+        .filter_map(|block| block.row.call_id.map(edits::range))
+        .collect();
+    if !gone.contains(&Place::Message) || !message.blocks().all(|block| is_result(&block)) {
+        return None;
+    }
+    let document = Document::parse(message.bytes()).ok()?;
+    let items = edits::items(document.root().get(field)?);
+    let start = message.row.span.start as usize;
+    let is_gone = |k: usize| {
+        items
+            .get(k)
+            .is_some_and(|item| ids.contains(&(item.start + start..item.end + start)))
+    };
+    let mut edits = Edits::default();
+    edits.take_out(&items, is_gone);
+    edits.apply(message.bytes())
 }
 
 /// The message with other ids and edits. Only blocks whose id can be written are named in the change.

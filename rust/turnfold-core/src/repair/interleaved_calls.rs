@@ -3,8 +3,6 @@
 //! A result that more will follow may stand anywhere but there. Whether calls of two answers were parallel ones only the
 //! caller knows.
 
-use std::collections::HashSet;
-
 use super::Action;
 use super::changes::Changes;
 use super::place::{Places, ResultSource};
@@ -18,18 +16,15 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         return Ok(());
     }
     let table = work.pairs();
-    let pending = work.pending();
-    let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
     let places = Places::new(work);
     let mut changes = Changes::default();
     for pair in table.pairs.iter().filter(|pair| !pair.misplaced) {
         let message = work.transcript.message(pair.result.message);
         let mixed = message.is_some_and(|message| groups::calls_tools(&message))
             && work.block(pair.result).is_some_and(|result| !result.row.server_side);
-        let stays = pending.contains(&pair.call) || held.contains(&pair.result.message);
         // Where its place is the very message, a call has come into that which is not the model's, and goes or must stay.
         let there = places.is_first(work, pair.call, pair.result);
-        if !mixed || stays || there || !places.can_move(work, pair.result) || !places.has_place(work, pair.call) {
+        if !mixed || there || !places.can_move(work, pair.result) || !places.has_place(work, pair.call) {
             continue;
         }
         let name = places.put(work, &mut changes, pair.call, ResultSource::Moved(pair.result));

@@ -1,109 +1,164 @@
 //! Moves results to where the provider looks for them: behind their call, or into the message after it.
 //!
 //! A result that stands before its call is moved, too, if that call has no other: better the real result than a made-up
-//! one. What was said in between stays behind. A call in a message that is not the model's has no place for its result: a
-//! message of calls and words becomes the model's, as the user calls nothing; where results or media stand beside, or
-//! nothing before, both go.
+//! one. For a call that is awaited it is taken only where its id says so, and no other call has that id: under a tool's name
+//! the result of an earlier call, which a cut took away, looks the same. What was said in between stays behind.
+//!
+//! A call in a message that is not the model's has no place for its result, so the model gets that first.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ops::Range;
 
 use super::Action;
 use super::changes::Changes;
+use super::foreign_calls::{self, is_call};
 use super::place::{Places, ResultSource};
 use super::work::Work;
-use crate::json::Document;
-use crate::pairs::BlockRef;
+use crate::pairs::{BlockRef, Pair, PairTable};
+use crate::rules::ResultPlace;
 use crate::splice::SpliceError;
-use crate::transcript::{BlockKind, BlockView, Place, Role};
+use crate::transcript::{BlockView, Place, Role};
 
 /// Moves results that stand before their call.
 pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
+    const CODE: &str = "orphan_result";
     let table = work.pairs();
     let rules = work.rules();
-    let minds = work.minds("orphan_result", Some(rules.result_needs_call))
-        && work.minds("unanswered_call", Some(rules.call_needs_result));
-    if !minds || table.orphan_results.is_empty() || table.abandoned.is_empty() {
+    let minds =
+        work.minds(CODE, Some(rules.result_needs_call)) && work.minds("unanswered_call", Some(rules.call_needs_result));
+    if !minds || table.orphan_results.is_empty() {
         return Ok(());
     }
     let places = Places::new(work);
-    let held: HashSet<usize> = work.pending().iter().map(|call| call.message).collect();
+    let apart = rules.result_place != ResultPlace::NextMessage;
+    let answers = table.pairs.iter().filter(|_| apart).map(|pair| pair.result.message);
+    let answering: HashSet<usize> = answers.collect();
     // In place duplicates belong to the call that has its result.
     let mut repeated = table.repeated_results.iter().filter(|pair| !pair.misplaced).peekable();
     let mut waiting: HashMap<Key, Vec<BlockRef>> = HashMap::new();
     let mut orphans = table.orphan_results.iter().copied().peekable();
-    let mut changes = Changes::default();
-    for &call in &table.abandoned {
+    let mut found: Vec<(BlockRef, BlockRef)> = Vec::new();
+    for call in unanswered(work, &table) {
         while let Some(result) = orphans.next_if(|&result| result < call) {
             if repeated.next_if(|pair| pair.result == result).is_some() {
                 continue;
             }
             let own = work.block(result).is_some_and(|block| !block.row.server_side);
+            // One text may answer several calls, some of which it stands behind.
             if own
+                && !answering.contains(&result.message)
                 && places.can_move(work, result)
-                && !held.contains(&result.message)
                 && let Some(key) = key(work, result)
             {
                 waiting.entry(key).or_default().push(result);
             }
         }
-        let own = work.block(call).is_some_and(|block| !block.row.server_side);
-        if !own || !places.has_place(work, call) {
+        let own = work.block(call).is_some_and(|block| is_call(&block));
+        let Some(key) = key(work, call).filter(|_| own) else {
             continue;
-        }
-        let Some(key) = key(work, call) else { continue };
-        let nearest = waiting.get_mut(&key).and_then(Vec::pop);
-        if let Some(result) = nearest {
-            let name = places.put(work, &mut changes, call, ResultSource::Moved(result));
+        };
+        found.extend(waiting.get_mut(&key).and_then(Vec::pop).map(|nearest| (call, nearest)));
+    }
+    let homeless = found.iter().filter(|(call, _)| !places.has_place(work, *call));
+    let homeless = homeless.map(|(call, _)| call.message);
+    // A result that is its message would take calls along that stand in it.
+    let laden = found.iter().map(|(_, result)| result.message).filter(|_| apart);
+    let laden = laden.filter(|&message| {
+        let message = work.transcript.message(message);
+        message.is_some_and(|message| message.blocks().any(|block| is_call(&block)))
+    });
+    let homeless: BTreeSet<usize> = homeless.chain(laden).collect();
+    if foreign_calls::give(work, CODE, &homeless)? {
+        return Ok(());
+    }
+    let pending = work.pending();
+    let (later, runs) = (rules.result_place == ResultPlace::Later, runs(work));
+    let mut changes = Changes::default();
+    for (call, result) in found {
+        if places.has_place(work, call) {
+            // Between awaited calls it would end what is awaited before it.
+            let behind = runs.get(call.message).filter(|_| later && pending.contains(&call));
+            let behind = behind.map_or(call, |&message| BlockRef { message, ..call });
+            let name = places.put(work, &mut changes, behind, ResultSource::Moved(result));
             let text = "The result stood before its call and was moved behind it.".to_owned();
-            work.note_block("orphan_result", Action::Move, result, name, text);
+            work.note_block(CODE, Action::Move, result, name, text);
         }
     }
     work.apply(changes)
 }
 
+/// For each message, the last of the model's that follow each other from there on. O(messages)
+fn runs(work: &Work<'_>) -> Vec<usize> {
+    let is_models: Vec<bool> = work
+        .transcript
+        .messages()
+        .map(|message| message.role() == Role::Assistant)
+        .collect();
+    let mut end = is_models.len().saturating_sub(1);
+    let mut ends: Vec<usize> = Vec::with_capacity(is_models.len());
+    for (index, own) in is_models.iter().enumerate().rev() {
+        if !own || is_models.get(index + 1) != Some(&true) {
+            end = index;
+        }
+        ends.push(end);
+    }
+    ends.reverse();
+    ends
+}
+
+/// The calls that a result before them may answer, in order.
+fn unanswered(work: &Work<'_>, table: &PairTable) -> Vec<BlockRef> {
+    let answered: HashSet<BlockRef> = table.pairs.iter().map(|pair| pair.call).collect();
+    let reused: HashSet<&str> = table.duplicate_call_ids.iter().map(String::as_str).collect();
+    let certain = |call: &BlockRef| {
+        let block = work.block(*call).filter(|block| !block.row.by_name);
+        let id = block.as_ref().and_then(BlockView::call_id);
+        !answered.contains(call) && id.is_some_and(|id| !reused.contains(&*id))
+    };
+    let mut calls = table.abandoned.clone();
+    calls.extend(table.pending.iter().copied().filter(certain));
+    calls.sort_unstable();
+    calls
+}
+
+/// Gives the model the calls of results that have no place because another's message holds the call.
+pub(super) fn calls(work: &mut Work<'_>) -> Result<(), SpliceError> {
+    const CODE: &str = "misplaced_result";
+    let table = work.pairs();
+    let mut misplaced = table.pairs.iter().filter(|pair| pair.misplaced).peekable();
+    if misplaced.peek().is_none() || !work.minds(CODE, Some(work.rules().result_in_place)) {
+        return Ok(());
+    }
+    let places = Places::new(work);
+    let homeless = misplaced.filter(|pair| !places.has_place(work, pair.call));
+    let homeless: BTreeSet<usize> = homeless.map(|pair| pair.call.message).collect();
+    foreign_calls::give(work, CODE, &homeless)?;
+    Ok(())
+}
+
 pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     const CODE: &str = "misplaced_result";
     let table = work.pairs();
-    let mut misplaced: Vec<_> = table.pairs.iter().filter(|pair| pair.misplaced).collect();
+    let pending = work.pending();
+    // Of an awaited call, further results come along.
+    let further = table
+        .repeated_results
+        .iter()
+        .filter(|pair| pending.contains(&pair.call));
+    let found = table.pairs.iter().map(|pair| (pair, CODE));
+    let found = found.chain(further.map(|pair| (pair, "orphan_result")));
+    let mut misplaced: Vec<(Pair, &'static str)> = found.map(|(pair, code)| (*pair, code)).collect();
+    misplaced.retain(|(pair, _)| pair.misplaced);
     if misplaced.is_empty() || !work.minds(CODE, Some(work.rules().result_in_place)) {
         return Ok(());
     }
-    misplaced.sort_by_key(|pair| (pair.call, pair.result));
+    misplaced.sort_by_key(|(pair, _)| (pair.call, pair.result));
     let places = Places::new(work);
-    let pending = work.pending();
-    let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
     let counted = work.counted();
     let mut changes = Changes::default();
-    let mut calls = Vec::new();
-    for index in misplaced.iter().map(|pair| pair.call.message).collect::<BTreeSet<_>>() {
-        if let Some(edit) = as_models(work, index).filter(|_| !held.contains(&index)) {
-            changes.of(index).edits.push(edit);
-            calls.extend(
-                work.transcript
-                    .message(index)
-                    .into_iter()
-                    .flat_map(|message| message.blocks())
-                    .filter(is_call)
-                    .map(|call| BlockRef::of(&call)),
-            );
-        }
-    }
-    for at in calls {
-        let text = "The message with this call was the user's, who calls nothing, and is the model's now.".to_owned();
-        work.note_block(CODE, Action::Fill, at, Some(work.name(at.message)), text);
-    }
-    if !changes.is_empty() {
-        // Where results belong is another question now.
-        return work.apply(changes);
-    }
-    for pair in misplaced {
-        if pending.contains(&pair.call) || held.contains(&pair.result.message) {
-            continue;
-        }
+    for (pair, code) in misplaced {
         if !places.can_move(work, pair.result) {
             let listed = work.block(pair.result).map(|block| block.row.place);
-            if matches!(listed, Some(Place::Item(..))) {
+            if matches!(listed, Some(Place::Item(..))) && !pending.contains(&pair.call) {
                 changes.remove(pair.result);
                 let text =
                     "One text answers several calls, and this is not where results of this one belong: its id went.";
@@ -114,8 +169,8 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         if places.has_place(work, pair.call) {
             let name = places.put(work, &mut changes, pair.call, ResultSource::Moved(pair.result));
             let text = "The result did not stand where results of its call belong and was moved there.".to_owned();
-            work.note_block(CODE, Action::Move, pair.result, name, text);
-        } else if !counted.contains(&pair.call) {
+            work.note_block(code, Action::Move, pair.result, name, text);
+        } else if !counted.contains(&pair.call) && !pending.contains(&pair.call) {
             for at in [pair.call, pair.result] {
                 changes.remove(at);
                 let text =
@@ -125,28 +180,6 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         }
     }
     work.apply(changes)
-}
-
-fn is_call(block: &BlockView<'_>) -> bool {
-    block.kind() == BlockKind::ToolCall && !block.row.server_side
-}
-
-/// What makes the message the model's, if it is one of the user's that holds calls, and beside them only what a model
-/// writes.
-fn as_models(work: &Work<'_>, message: usize) -> Option<(Range<usize>, Vec<u8>)> {
-    let message = work.transcript.message(message)?;
-    let written =
-        |block: BlockView<'_>| is_call(&block) || matches!(block.kind(), BlockKind::Text | BlockKind::Reasoning);
-    // The first message stays the user's: what came before is lost, and so the calls are.
-    let opens = message.index <= work.transcript.leading();
-    if message.role() != Role::User || opens || !message.blocks().all(written) {
-        return None;
-    }
-    let plain = work.transcript.format().text_message(Role::Assistant, "");
-    let document = Document::parse(&plain).ok()?;
-    let role = document.root().get("role")?.raw().to_vec();
-    let (start, span) = (message.row.span.start, message.row.role_text?);
-    Some(((span.start - start) as usize..(span.end - start) as usize, role))
 }
 
 /// What a call and its result have in common: the family, whether the form has no ids, and the id, or the tool's name.

@@ -9,6 +9,7 @@ use crate::splice::SpliceError;
 use crate::transcript::Transcript;
 
 mod changes;
+mod foreign_calls;
 mod names;
 mod place;
 mod renames;
@@ -32,7 +33,9 @@ pub mod orphan_result;
 pub mod reasoning_without_summary;
 pub mod result_count;
 pub mod result_not_first;
+pub mod split_results;
 pub mod text_after_call;
+pub mod trailing_space;
 pub mod unanswered_call;
 
 use work::Work;
@@ -164,15 +167,17 @@ type Kind = fn(&mut Work<'_>) -> Result<(), SpliceError>;
 /// batch are together before others come to them, as their order may say which call they answer; orphans go before
 /// calls are found unanswered, because a batch that only its own results follow is awaited; content is looked at when
 /// nothing more is taken away.
-const KINDS: [Kind; 21] = [
+const KINDS: [Kind; 24] = [
     item_id_as_call_id::run,
     missing_id::run,
     missing_name::run,
     result_count::run,
+    misplaced_result::calls,
     misplaced_result::early,
     orphan_result::run,
     duplicate_call_id::run,
     call_id_form::run,
+    split_results::run,
     result_not_first::run,
     misplaced_result::run,
     interleaved_calls::run,
@@ -186,4 +191,5 @@ const KINDS: [Kind; 21] = [
     reasoning_without_summary::run,
     arguments_not_text::run,
     early_prefill::run,
+    trailing_space::run,
 ];

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use super::changes::{Changes, NewBlock, NewMessage, Position, Site, as_item};
+use super::foreign_calls::is_call;
 use super::work::Work;
 use crate::pairs::{BlockRef, PairTable};
 use crate::rules::ResultPlace;
@@ -21,10 +22,19 @@ pub(super) struct Places {
     place: ResultPlace,
     /// For each message, the last one of the run that a result comes behind.
     ends: Vec<usize>,
+    /// The messages with awaited calls.
+    held: HashSet<usize>,
+    /// The messages with calls that stay: awaited or answered.
+    calls: HashSet<usize>,
 }
 
 impl Places {
-    pub(super) fn new(work: &Work<'_>) -> Self {
+    pub(super) fn new(work: &mut Work<'_>) -> Self {
+        let held: HashSet<usize> = work.pending().iter().map(|call| call.message).collect();
+        let table = work.pairs();
+        let answered = table.pairs.iter().map(|pair| pair.call);
+        let own = answered.filter(|&call| work.block(call).is_some_and(|call| is_call(&call)));
+        let calls = own.map(|call| call.message).chain(held.iter().copied()).collect();
         let place = work.rules().result_place;
         let roles: Vec<Role> = work.transcript.messages().map(|message| message.role()).collect();
         let goes_on = match place {
@@ -41,7 +51,12 @@ impl Places {
                 }
             }
         }
-        Self { place, ends }
+        Self {
+            place,
+            ends,
+            held,
+            calls,
+        }
     }
 
     /// Whether a result of the call has a place at all: only the model calls.
@@ -53,19 +68,22 @@ impl Places {
         self.place == ResultPlace::Later || by_model()
     }
 
-    /// Whether a result can be taken from where it stands.
+    /// Whether a result can be taken from where it stands. One that is its message takes along what else that holds, and
+    /// so stays where that is an awaited call.
     pub(super) fn can_move(&self, work: &Work<'_>, result: BlockRef) -> bool {
         let Some(block) = work.block(result) else { return false };
         match self.place {
             ResultPlace::NextMessage => block.row.place != Place::Message || work.transcript.format().bare_block(),
-            ResultPlace::SameRun | ResultPlace::Later => block.row.place == Place::Message,
+            ResultPlace::SameRun | ResultPlace::Later => {
+                block.row.place == Place::Message && !self.held.contains(&result.message)
+            }
         }
     }
 
     /// Whether a result stands in the message after those with the calls of its batch, and others can come to it.
     pub(super) fn is_first(&self, work: &Work<'_>, call: BlockRef, result: BlockRef) -> bool {
         let end = self.ends.get(call.message).copied();
-        end.is_some_and(|end| end + 1 == result.message && Self::takes(work, end + 1))
+        end.is_some_and(|end| end + 1 == result.message && self.takes(work, end + 1))
     }
 
     /// The messages with calls of batches of which a result in its place stands in a further message.
@@ -81,11 +99,13 @@ impl Places {
             .collect()
     }
 
-    /// Whether a message takes results of the calls before it.
-    fn takes(work: &Work<'_>, message: usize) -> bool {
+    /// Whether a message takes results of the calls before it: not where it holds calls, although it should not.
+    fn takes(&self, work: &Work<'_>, message: usize) -> bool {
         let message = work.transcript.message(message);
         message.is_some_and(|message| {
-            message.role() == Role::User && Site::of(work.transcript.format(), &message).is_some()
+            message.role() == Role::User
+                && Site::of(work.transcript.format(), &message).is_some()
+                && !self.calls.contains(&message.index)
         })
     }
 
@@ -123,7 +143,7 @@ impl Places {
         };
         let next = end + 1;
         let known = !changes.of(next).inserts.is_empty();
-        let takes = known || Self::takes(work, next);
+        let takes = known || self.takes(work, next);
         if takes {
             changes.of(next).inserts.push((Position::AfterResults, block));
             return Some(work.name(next));

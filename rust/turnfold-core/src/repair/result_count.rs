@@ -1,7 +1,5 @@
 //! Puts the results of a batch into the message after its calls, where the provider counts only those there.
 
-use std::collections::HashSet;
-
 use super::Action;
 use super::changes::Changes;
 use super::place::{Places, ResultSource};
@@ -14,8 +12,6 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         return Ok(());
     }
     let table = work.pairs();
-    let pending = work.pending();
-    let held: HashSet<usize> = pending.iter().map(|call| call.message).collect();
     let places = Places::new(work);
     let split = places.split(&table);
     let mut changes = Changes::default();
@@ -23,9 +19,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         let free = work
             .block(pair.result)
             .is_some_and(|result| !(result.row.server_side || result.row.non_blocking));
-        let stays = pending.contains(&pair.call) || held.contains(&pair.result.message);
         if !free
-            || stays
             || places.is_first(work, pair.call, pair.result)
             || !split.contains(&pair.call.message)
             || !places.can_move(work, pair.result)

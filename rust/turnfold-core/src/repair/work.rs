@@ -312,6 +312,15 @@ impl<'a> Work<'a> {
         for message in change.behind {
             match message {
                 NewMessage::Made(name, bytes) => slots.push(made(name, Vec::new(), bytes, Role::Tool)),
+                NewMessage::Part {
+                    name,
+                    role,
+                    bytes,
+                    from,
+                } => {
+                    let origins = from.into_iter().map(|at| self.input_block(at)).collect();
+                    slots.push(made(name, origins, bytes, role));
+                }
                 NewMessage::Moved(from) => {
                     let Some((row, view)) = self.rows.get(from).zip(self.transcript.message(from)) else {
                         continue;
