@@ -3,6 +3,8 @@
 //! A result that more will follow may stand anywhere but there. Whether calls of two answers were parallel ones only the
 //! caller knows.
 
+use std::collections::HashSet;
+
 use super::Action;
 use super::changes::Changes;
 use super::place::{Places, ResultSource};
@@ -17,10 +19,15 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     }
     let table = work.pairs();
     let places = Places::new(work);
+    let with_calls: HashSet<usize> = work
+        .transcript
+        .messages()
+        .filter(groups::calls_tools)
+        .map(|message| message.index)
+        .collect();
     let mut changes = Changes::default();
     for pair in table.pairs.iter().filter(|pair| !pair.misplaced) {
-        let message = work.transcript.message(pair.result.message);
-        let mixed = message.is_some_and(|message| groups::calls_tools(&message))
+        let mixed = with_calls.contains(&pair.result.message)
             && work.block(pair.result).is_some_and(|result| !result.row.server_side);
         // Where its place is the very message, a call has come into that which is not the model's, and goes or must stay.
         let there = places.is_first(work, pair.call, pair.result);
