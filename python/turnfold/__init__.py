@@ -9,11 +9,13 @@ from turnfold.checks import SplitPoints, check_pairs, compare_prefix, find_split
 from turnfold.errors import ReadError, TurnfoldError
 from turnfold.meter import (
     KeepEnd,
+    bounds,
     count,
     count_many,
     count_up_to,
     encoding_for_model,
     estimate,
+    fits,
     register_model,
     truncate,
 )
@@ -151,6 +153,7 @@ __all__ = [
     "TurnsOver",
     "TurnsSinceSummary",
     "__version__",
+    "bounds",
     "check_pairs",
     "compact",
     "compact_batch",
@@ -164,6 +167,7 @@ __all__ = [
     "encoding_for_model",
     "estimate",
     "find_split",
+    "fits",
     "plan",
     "presets",
     "provider_body",

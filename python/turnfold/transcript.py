@@ -276,17 +276,42 @@ class Transcript:
 
         `mode="estimate"` estimates the texts of the messages as `turnfold.estimate` does, in one pass that remembers
         nothing; tools and instructions beside the messages are counted. Its source is "estimate", its interval the
-        envelope's, widened by what 98 of 100 texts keep to. Raises an `ArgumentError` for an unknown encoding or mode.
+        envelope's, widened by what 98 of 100 texts keep to.
+
+        `mode="bounds"` bounds the texts of messages that were not counted before as `turnfold.bounds` does: `lo` and
+        `hi` surely hold those of the exact mode. Its source is "exact" where all was counted, "bounds" where the exact
+        mode's is "exact", and "estimate" where that is an estimate itself. Raises an `ArgumentError` for an unknown
+        encoding or mode.
         """
-        whole = start is None and stop is None
-        first, last, _ = slice(start, stop).indices(len(self))
-        span = None if whole else (first, max(first, last))
+        span = self._span(start, stop)
         by = self._encoding(encoding, model)
+        if mode == "bounds":
+            return TokenCount(*self.kernel.bounded_tokens(*by, model, span))
         if mode == "estimate":
             return TokenCount(*self.kernel.estimated_tokens(*by, model, span), source="estimate")
         if mode != "exact":
-            raise ArgumentError(f'mode is "exact" or "estimate", not {mode!r}')
+            raise ArgumentError(f'mode is "exact", "bounds" or "estimate", not {mode!r}')
         return TokenCount(*self.kernel.tokens(*by, model, span))
+
+    def fits(
+        self,
+        limit_tokens: int,
+        start: int | None = None,
+        stop: int | None = None,
+        *,
+        encoding: str | None = None,
+        model: str | None = None,
+    ) -> bool:
+        """Say whether `tokens(...).hi` is at most `limit_tokens`: whether the request, or its part, surely fits.
+
+        Answers from the bounds of `mode="bounds"` where the limit is outside of them. Where it is inside, messages are
+        counted and remembered, the least sure first, until the rest's bounds tell. Raises an `ArgumentError` for a
+        negative limit or an unknown encoding.
+        """
+        if limit_tokens < 0:
+            raise ArgumentError(f"A number of tokens is not negative: {limit_tokens}")
+        by = self._encoding(encoding, model)
+        return self.kernel.fits(min(limit_tokens, sys.maxsize), *by, model, self._span(start, stop))
 
     def block_tokens(self, message_index: int, *, encoding: str | None = None, model: str | None = None) -> list[int]:
         """Count the text of each block of one message."""
@@ -297,6 +322,12 @@ class Transcript:
             return encoding, "exact"
         named = self.model if model is None else model
         return (DEFAULT_ENCODING, "exact") if named is None else _core.encoding_for_model(named)
+
+    def _span(self, start: int | None, stop: int | None) -> tuple[int, int] | None:
+        if start is None and stop is None:
+            return None
+        first, last, _ = slice(start, stop).indices(len(self))
+        return first, max(first, last)
 
     def _index(self, message_index: int) -> int:
         if not 0 <= message_index < len(self):

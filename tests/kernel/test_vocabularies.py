@@ -132,6 +132,9 @@ def test_counts_and_ids_are_those_of_tokenizers(hugging_face: tuple[str, Tokeniz
     for limit in (0, len(expected) - 1, len(expected)):
         found = turnfold.count_up_to(text, max(limit, 0), name)
         assert found == (len(expected) if len(expected) <= max(limit, 0) else None)
+        assert turnfold.fits(text, max(limit, 0), name) == (found is not None)
+    bounds = turnfold.bounds(text, name)
+    assert bounds.lo <= len(expected) <= bounds.hi
 
 
 @given(text=TEXTS, max_tokens=st.integers(0, 40))
@@ -184,6 +187,8 @@ def test_counts_and_ids_are_those_of_tiktoken(ranked: tuple[str, tiktoken.Encodi
     expected = judge.encode_ordinary(text + " zzqq\n\n\n\n\n")
     assert _core.encode(text + " zzqq\n\n\n\n\n", name) == expected
     assert turnfold.count(text + " zzqq\n\n\n\n\n", name) == len(expected)
+    bounds = turnfold.bounds(text + " zzqq\n\n\n\n\n", name)
+    assert bounds.lo <= len(expected) <= bounds.hi
     assert _core.decode([*expected, 2_500], name) == judge.decode_bytes([*expected, 2_500])
 
 

@@ -13,13 +13,14 @@ from turnfold.transcript import Transcript
 
 SUMMARY = "count the tokens of each transcript"
 USAGE = """\
-turnfold count PATH... [--encoding NAME | --model NAME] [--mode exact|estimate] [--by-message]
+turnfold count PATH... [--encoding NAME | --model NAME] [--mode exact|bounds|estimate] [--by-message]
                [--format NAME | --container NAME] [--json]"""
 DETAILS = f"""\
 Counts the whole request: text, tool calls and results, system text, tool definitions and what the provider wraps
 around them. `n` is the best single number and `lo` <= `n` <= `hi`; `source` is exact only where the model's own
 vocabulary and framing are public. --mode estimate reads the texts of messages in one pass instead of counting them:
-ten times faster, some percent off. --by-message adds one entry a message, with the text tokens of each block.
+ten times faster, some percent off. --mode bounds puts them between limits that surely hold. --by-message adds one entry
+a message, with the text tokens of each block.
 
 {INPUTS_HELP}
 
@@ -54,9 +55,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_encoding(parser)
     parser.add_argument(
         "--mode",
-        choices=("exact", "estimate"),
+        choices=("exact", "bounds", "estimate"),
         default="exact",
-        help="estimate: one pass over the bytes",
+        help="bounds: an interval that surely holds the count; estimate: one pass over the bytes",
     )
     parser.add_argument("--by-message", action="store_true", help="add one entry a message")
 

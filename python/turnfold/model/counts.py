@@ -4,10 +4,10 @@ from typing import Final, Literal
 
 import msgspec
 
-CountSource = Literal["exact", "estimate", "usage"]
+CountSource = Literal["exact", "bounds", "estimate", "usage"]
 
-CountMode = Literal["exact", "estimate"]
-"""How texts are counted: by the vocabulary, or estimated from their bytes."""
+CountMode = Literal["exact", "bounds", "estimate"]
+"""How texts are counted: by the vocabulary, between bounds that are proved, or estimated from their bytes."""
 ModelLabel = Literal["exact", "assumed", "estimate"]
 
 DEFAULT_ENCODING: Final = "o200k_base"
@@ -18,7 +18,8 @@ class TokenCount(msgspec.Struct, frozen=True):
     """A number of tokens and how far it can be trusted.
 
     `n` is the best single number, `lo <= n <= hi`. With `source="exact"` the three are equal and are what the model's
-    own tokenizer gives; with `"estimate"` they bound it; with `"usage"` a provider reported them.
+    own tokenizer gives; with `"bounds"` that number surely lies in `lo..hi`, and `n` is a guess; with `"estimate"` it
+    mostly does; with `"usage"` a provider reported them.
     """
 
     n: int

@@ -28,8 +28,8 @@ mod _core {
     use super::phrases::Phrases;
     #[pymodule_export]
     use super::text::{
-        count, count_many, count_up_to, decode, encode, encoding_for_model, estimate, register_model, truncate,
-        truncate_middle,
+        bounds, count, count_many, count_up_to, decode, encode, encoding_for_model, estimate, fits, register_model,
+        truncate, truncate_middle,
     };
     #[pymodule_export]
     use super::transcript::Transcript;

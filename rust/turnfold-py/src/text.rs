@@ -14,6 +14,8 @@ use crate::input;
 
 /// Shorter texts are counted faster than the interpreter is left and entered again.
 const DETACH_BYTES: usize = 2_048;
+/// Bounds take this part of the time of counts.
+const BOUNDS_SHARE: usize = 4;
 /// Likewise of estimates, which take a tenth of the time.
 const ESTIMATE_DETACH_BYTES: usize = 16_384;
 
@@ -74,6 +76,32 @@ pub(crate) fn estimate(
     } else {
         detached(py, work)
     }
+}
+
+/// An interval that holds the tokens of `text`.
+#[pyfunction]
+pub(crate) fn bounds(
+    py: Python<'_>,
+    text: &Bound<'_, PyString>,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+) -> PyResult<(usize, usize)> {
+    let text = input::text(text)?;
+    run(py, &encoding, text.len() / BOUNDS_SHARE, |t| {
+        let bounds = t.bounds(&text);
+        Ok((bounds.lo, bounds.hi))
+    })
+}
+
+/// Whether `text` has at most `limit_tokens` tokens.
+#[pyfunction]
+pub(crate) fn fits(
+    py: Python<'_>,
+    text: &Bound<'_, PyString>,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+    limit_tokens: usize,
+) -> PyResult<bool> {
+    let text = input::text(text)?;
+    run(py, &encoding, text.len(), |t| Ok(t.fits(&text, limit_tokens)))
 }
 
 /// Tokens of each text.

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use turnfold_core::digests::{self, Digest};
 use turnfold_core::meter::CountSource;
+use turnfold_core::meter::bounds::Asked;
 use turnfold_core::pairs::{self, ScanOptions};
 use turnfold_core::splice::{self, Part};
 use turnfold_core::{BlockView, MessageView, Role, json};
@@ -225,6 +226,41 @@ impl Transcript {
         })
     }
 
+    fn bounded_tokens(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+        span: Option<(usize, usize)>,
+    ) -> PyResult<(u64, u64, u64, &'static str)> {
+        detached(py, || {
+            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
+            let count = self.0.bounded_tokens(&asked);
+            let source = match count.source {
+                CountSource::Exact if count.lo == count.hi => "exact",
+                CountSource::Exact => "bounds",
+                CountSource::Estimate => "estimate",
+            };
+            Ok((count.n, count.lo, count.hi, source))
+        })
+    }
+
+    fn fits(
+        &self,
+        py: Python<'_>,
+        limit_tokens: u64,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+        span: Option<(usize, usize)>,
+    ) -> PyResult<bool> {
+        detached(py, || {
+            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
+            Ok(self.0.fits(&asked, limit_tokens))
+        })
+    }
+
     fn block_tokens(
         &self,
         py: Python<'_>,
@@ -315,6 +351,23 @@ impl Transcript {
                 "argument",
                 format!("There is no message {index}: the transcript has {len}"),
             )
+        })
+    }
+
+    fn asked<'a>(
+        &self,
+        encoding: &str,
+        label: &str,
+        model: Option<&'a str>,
+        span: Option<(usize, usize)>,
+    ) -> Result<Asked<'a>, Fault> {
+        let range = span.map(|(start, stop)| start..stop);
+        range.as_ref().map_or(Ok(()), |r| self.check(r))?;
+        Ok(Asked {
+            encoding: input::encoding(encoding)?,
+            label: text::label(label)?,
+            model,
+            range,
         })
     }
 

@@ -23,6 +23,7 @@
 )]
 
 mod any_tokenizer;
+mod bounds;
 mod characters;
 mod class_table;
 mod classes;
@@ -43,6 +44,7 @@ mod truncate;
 mod vocabulary;
 
 pub use any_tokenizer::Tokenizer;
+pub use bounds::Bounds;
 pub use encoding::Encoding;
 #[cfg(feature = "naive")]
 pub use estimate::{Candidates, condition_counts};

@@ -40,6 +40,14 @@ pub(crate) struct Kinds {
     pub(crate) inner: u64,
 }
 
+/// Letters that stand in pairs of small letters which are no tokens of the published vocabularies, and delete.
+const UNUSUAL: [u8; 8] = [b'f', b'j', b'k', b'q', b'v', b'x', b'z', 0x7F];
+
+/// Whether an ASCII byte is a control or one of those that few pairs which are no tokens can do without.
+pub(crate) fn is_unusual(byte: u8) -> bool {
+    byte < 0x20 || UNUSUAL.contains(&byte)
+}
+
 /// How many upper bits of a slot are its value.
 pub(crate) const VALUE_BITS: u32 = 4;
 
@@ -140,6 +148,23 @@ pub(crate) trait Isa {
     /// The kinds of the ASCII bytes of a block.
     fn kinds(block: &[u8; BLOCK]) -> Kinds;
 
+    /// Where [`is_unusual`] holds, for ASCII bytes; others may be in it.
+    #[inline(always)]
+    fn unusual(block: &[u8; BLOCK]) -> u64 {
+        let mut unusual = 0;
+        let (quarters, _) = block.as_chunks::<16>();
+        for (quarter, shift) in quarters.iter().zip([0, 16, 32, 48]) {
+            let bytes = i8x16::new(quarter.map(u8::cast_signed));
+            // Controls, and bytes that are not ASCII, which compare as negative.
+            let mut found = i8x16::splat(0x20).cmp_gt(bytes);
+            for byte in UNUSUAL {
+                found |= bytes.cmp_eq(i8x16::splat(byte.cast_signed()));
+            }
+            unusual |= u64::from(found.move_mask().cast_unsigned()) << shift;
+        }
+        unusual
+    }
+
     /// The bits of `bits` that `kept` has, moved together at the low end.
     #[inline(always)]
     fn squeeze(bits: u64, kept: u64) -> u64 {
@@ -207,6 +232,13 @@ pub(crate) trait Isa {
 pub(crate) struct Scalar;
 
 impl Isa for Scalar {
+    fn unusual(block: &[u8; BLOCK]) -> u64 {
+        let places = block.iter().zip(0..);
+        places.fold(0, |found, (byte, place)| {
+            found | u64::from(is_unusual(*byte) || !byte.is_ascii()) << place
+        })
+    }
+
     fn kinds(block: &[u8; BLOCK]) -> Kinds {
         let mut kinds = Kinds::default();
         for (byte, place) in block.iter().zip(0..) {
@@ -496,7 +528,7 @@ mod tests {
     }
 
     impl Work for Probe<'_> {
-        type Output = (Kinds, u64, u64, Vec<usize>, usize);
+        type Output = (Kinds, u64, u64, Vec<usize>, usize, u64);
         #[inline(always)]
         fn run<I: Isa>(self) -> Self::Output {
             let mut places = [0; BLOCK];
@@ -507,6 +539,7 @@ mod tests {
                 I::spread(self.bits, self.kept),
                 places[..count].to_vec(),
                 I::find(&self.line, self.key),
+                I::unusual(self.block),
             )
         }
     }

@@ -1,5 +1,8 @@
 //! The look-up tables built from a vocabulary when it is first used.
 
+use std::sync::OnceLock;
+
+use crate::bounds::Facts;
 use crate::characters::Characters;
 use crate::simd::{Isa, Line, VALUE_BITS, prefetch};
 use crate::vocabulary::Vocabulary;
@@ -361,6 +364,7 @@ pub(crate) struct Tables {
     pub(crate) characters: Characters,
     /// The rank of each single byte.
     pub(crate) byte_ranks: [u32; 256],
+    facts: OnceLock<Facts>,
 }
 
 impl Tables {
@@ -378,7 +382,13 @@ impl Tables {
             characters: Characters::new(&vocabulary),
             byte_ranks,
             vocabulary,
+            facts: OnceLock::new(),
         }
+    }
+
+    /// What bounds rest on, found on first use in some milliseconds.
+    pub(crate) fn facts(&self) -> &Facts {
+        self.facts.get_or_init(|| Facts::new(self))
     }
 
     /// The rank of a piece that is itself a token.

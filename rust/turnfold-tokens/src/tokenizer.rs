@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::Encoding;
+use crate::bounds::{self, Bounds, Marked};
 use crate::merge::Scratch;
 use crate::scan::{Pattern, Pieces, ROOM};
 use crate::simd::{Baseline, Isa, Level, Work, dispatch};
@@ -78,6 +79,38 @@ impl PublishedTokenizer {
         self.count_pieces(text.as_bytes(), limit)
     }
 
+    /// An interval that holds the count; see `bounds`.
+    pub(crate) fn bounds(&self, text: &str) -> Bounds {
+        self.marked_bounds(text).whole
+    }
+
+    fn marked_bounds(&self, text: &str) -> Marked {
+        bounds::bounds(self.pattern, self.tables.facts(), text.as_bytes())
+    }
+
+    /// Whether the text is at most `limit` tokens.
+    ///
+    /// Cost: by the length alone, or by bounds, if these tell; else what is counted before the bounds of the rest tell.
+    pub(crate) fn fits(&self, text: &str, limit: usize) -> bool {
+        if text.len() <= limit {
+            return true;
+        }
+        if text.len().div_ceil(LONGEST_TOKEN) > limit {
+            return false;
+        }
+        let marked = self.marked_bounds(text);
+        if marked.whole.hi <= limit || marked.whole.lo > limit {
+            return marked.whole.hi <= limit;
+        }
+        let mut watch = WithBounds {
+            limit,
+            marked: &marked,
+            fits: None,
+        };
+        let count = self.count_watched(Level::detect(), text.as_bytes(), &mut watch);
+        watch.fits.unwrap_or(count <= limit)
+    }
+
     /// The ids of the tokens. Cost: as [`PublishedTokenizer::count`] and four bytes a token.
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {
         let text = text.as_bytes();
@@ -130,11 +163,16 @@ impl PublishedTokenizer {
     }
 
     fn count_pieces_at(&self, level: Level, text: &[u8], limit: usize) -> Option<usize> {
+        let count = self.count_watched(level, text, &mut UpTo(limit));
+        (count <= limit).then_some(count)
+    }
+
+    fn count_watched<W: Watch>(&self, level: Level, text: &[u8], watch: &mut W) -> usize {
         thread_memory::with(|memory| {
             let work = CountPieces {
                 tokenizer: self,
                 text,
-                limit,
+                watch,
                 memory,
             };
             dispatch(level, work)
@@ -238,23 +276,59 @@ impl Work for CountMerged<'_> {
     }
 }
 
-/// Counting a text up to a limit.
-struct CountPieces<'a> {
+/// Who says while a text is counted whether that is enough.
+trait Watch {
+    /// Whether it is, with `count` tokens up to the edge `at`.
+    fn is_enough(&mut self, count: usize, at: usize) -> bool;
+}
+
+/// Enough is more than this.
+struct UpTo(usize);
+
+impl Watch for UpTo {
+    #[inline(always)]
+    fn is_enough(&mut self, count: usize, _at: usize) -> bool {
+        count > self.0
+    }
+}
+
+/// Enough is what tells, with the bounds of the rest, on which side of a limit the count is.
+struct WithBounds<'a> {
+    limit: usize,
+    marked: &'a Marked,
+    fits: Option<bool>,
+}
+
+impl Watch for WithBounds<'_> {
+    #[inline(always)]
+    fn is_enough(&mut self, count: usize, at: usize) -> bool {
+        let rest = self.marked.behind(at);
+        if count + rest.lo > self.limit {
+            self.fits = Some(false);
+        } else if count + rest.hi <= self.limit {
+            self.fits = Some(true);
+        }
+        self.fits.is_some()
+    }
+}
+
+/// Counting a text, all of it or enough.
+struct CountPieces<'a, W> {
     tokenizer: &'a PublishedTokenizer,
     text: &'a [u8],
-    limit: usize,
+    watch: &'a mut W,
     memory: &'a mut ThreadMemory,
 }
 
-impl Work for CountPieces<'_> {
-    type Output = Option<usize>;
+impl<W: Watch> Work for CountPieces<'_, W> {
+    type Output = usize;
 
     #[inline(always)]
-    fn run<I: Isa>(self) -> Option<usize> {
+    fn run<I: Isa>(self) -> usize {
         let Self {
             tokenizer,
             text,
-            limit,
+            watch,
             memory,
         } = self;
         let (seen, scratch, Batch { ends, unseen }) = memory.seen(tokenizer.encoding);
@@ -263,7 +337,7 @@ impl Work for CountPieces<'_> {
         loop {
             ends.fill::<I>(tokenizer.pattern, text);
             if ends.places().is_empty() {
-                return Some(count);
+                return count;
             }
             let mut start = ends.start;
             let mut waiting = 0;
@@ -284,8 +358,8 @@ impl Work for CountPieces<'_> {
             }
             let unseen = unseen.get_mut(..waiting).unwrap_or_default();
             count += tokenizer.count_unseen::<I>(unseen, text, seen, scratch);
-            if count > limit {
-                return None;
+            if watch.is_enough(count, start) {
+                return count;
             }
         }
     }

@@ -112,6 +112,11 @@ fn names_are_taken_once_and_there_is_a_limit() {
             let expected = twin(&ranks, text.as_bytes());
             assert_eq!(encoding.tokenizer().encode(&text), expected, "{text}");
             assert_eq!(encoding.tokenizer().count(&text), expected.len());
+            let bounds = encoding.tokenizer().bounds(&text);
+            assert!(bounds.lo <= expected.len() && expected.len() <= bounds.hi && bounds.hi <= text.len());
+            for limit in [0, bounds.lo, expected.len() - 1, expected.len(), bounds.hi] {
+                assert_eq!(encoding.tokenizer().fits(&text, limit), expected.len() <= limit);
+            }
         }
     }
     assert_eq!(register("one more", &other), Err(VocabularyError::TooMany));

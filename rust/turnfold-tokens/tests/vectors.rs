@@ -149,3 +149,48 @@ fn special_tokens_are_decoded_and_never_encoded() {
         );
     }
 }
+
+const BOUNDS: &str = include_str!("../../../tests/vectors/bounds.json");
+
+#[test]
+fn bounds_are_those_of_the_table_and_hold_the_count() {
+    let table: Value = serde_json::from_str(BOUNDS).unwrap();
+    let cases = table["cases"].as_array().unwrap();
+    assert!(cases.len() > 20);
+    for case in cases {
+        let name = case["name"].as_str().unwrap();
+        let times = usize::try_from(case["times"].as_u64().unwrap()).unwrap();
+        let text = case["text"].as_str().unwrap().repeat(times);
+        for encoding in Encoding::ALL {
+            let bounds = encoding.tokenizer().bounds(&text);
+            let wanted = case["bounds"][encoding.name()].as_array().unwrap();
+            let found = [bounds.lo, bounds.hi].map(|bound| bound as u64);
+            let wanted: Vec<u64> = wanted.iter().map(|bound| bound.as_u64().unwrap()).collect();
+            assert_eq!(found[..], wanted[..], "{name} with {}", encoding.name());
+            let count = encoding.tokenizer().count(&text);
+            assert!(
+                bounds.lo <= count && count <= bounds.hi,
+                "{name} with {}",
+                encoding.name()
+            );
+        }
+    }
+    for (name, text, case) in cases() {
+        for encoding in Encoding::ALL {
+            let wanted = usize::try_from(case["counts"][encoding.name()].as_u64().unwrap()).unwrap();
+            let bounds = encoding.tokenizer().bounds(&text);
+            assert!(
+                bounds.lo <= wanted && wanted <= bounds.hi,
+                "{name} with {}",
+                encoding.name()
+            );
+            for limit in [bounds.lo.saturating_sub(1), bounds.lo, wanted, wanted + 1, bounds.hi] {
+                assert_eq!(
+                    encoding.tokenizer().fits(&text, limit),
+                    wanted <= limit,
+                    "{name} in {limit}"
+                );
+            }
+        }
+    }
+}

@@ -120,7 +120,34 @@ impl Segment {
         counts
     }
 
-    fn count_message(&self, message: &Message, format: &dyn WireFormat, tokenizer: &Tokenizer) -> MessageCounts {
+    /// What one message costs: remembered, or counted and remembered.
+    pub(super) fn message_count(
+        &self,
+        index: usize,
+        format: &'static dyn WireFormat,
+        tokenizer: &Tokenizer,
+    ) -> TokenCount {
+        let Some(message) = self.messages.get(index) else {
+            return TokenCount::ZERO;
+        };
+        let known = known::find(format, message.span.of(self.source.bytes()));
+        if let Some(counted) = known.as_ref().and_then(|known| known.counts(tokenizer.encoding())) {
+            return counted.count;
+        }
+        let counted = self.count_message(message, format, tokenizer);
+        let count = counted.count;
+        if let Some(known) = known.or_else(|| known::add(format, self, index)) {
+            known.learn(tokenizer.encoding(), counted);
+        }
+        count
+    }
+
+    pub(super) fn count_message(
+        &self,
+        message: &Message,
+        format: &dyn WireFormat,
+        tokenizer: &Tokenizer,
+    ) -> MessageCounts {
         let (envelope, source) = (format.envelope(), self.source.bytes());
         let mut inside = TokenCount::ZERO;
         let rows = message.blocks.start as usize..message.blocks.end as usize;

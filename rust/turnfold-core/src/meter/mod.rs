@@ -7,6 +7,7 @@ use turnfold_tokens::Encoding;
 
 use crate::formats::Section;
 
+pub mod bounds;
 mod count;
 pub mod envelope;
 mod estimate;

@@ -1,8 +1,8 @@
-//! Positions of a text as bits, and how a processor works on them: 64 or 512 at a time.
+//! Positions of a text as bits, and how a processor works on them: 64, 256 or 512 at a time.
 //!
 //! Everything above is written once, generic over [`Lanes`]. The unsafe code of the estimator is here and nowhere else:
 //! a function that is compiled for more instructions than the crate is called only where the processor was asked for
-//! them, and the intrinsics inside it touch no memory.
+//! them, and the intrinsics inside it touch no memory but whole arrays.
 #![allow(unsafe_code)]
 
 /// The most bytes that are looked at together.
@@ -132,6 +132,8 @@ pub(super) trait Work {
 pub(super) enum Level {
     /// AVX-512 with counts of bits and integer dot products, as from Ice Lake and Zen 4 on.
     Avx512,
+    /// AVX2, which counts bits by a table of half bytes.
+    Avx2,
     /// `popcnt` and BMI: the portable code, compiled for them.
     Popcnt,
     /// Nothing beyond the target.
@@ -139,7 +141,7 @@ pub(super) enum Level {
 }
 
 impl Level {
-    pub(super) const ALL: [Self; 3] = [Self::Avx512, Self::Popcnt, Self::Portable];
+    pub(super) const ALL: [Self; 4] = [Self::Avx512, Self::Avx2, Self::Popcnt, Self::Portable];
 
     /// Whether this machine has the instructions. Cost: a load, after the first time.
     pub(super) fn is_there(self) -> bool {
@@ -155,9 +157,11 @@ impl Level {
                     && is_x86_feature_detected!("avx512vbmi2")
             }
             #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
             Self::Popcnt => is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1"),
             #[cfg(not(target_arch = "x86_64"))]
-            Self::Avx512 | Self::Popcnt => false,
+            Self::Avx512 | Self::Avx2 | Self::Popcnt => false,
             Self::Portable => true,
         }
     }
@@ -180,6 +184,8 @@ pub(super) fn dispatch<W: Work>(level: Level, work: W) -> i64 {
         // SAFETY: the processor was asked for every feature that the function is compiled for.
         Level::Avx512 if level.is_there() => return unsafe { x86::avx512(work) },
         // SAFETY: as above.
+        Level::Avx2 if level.is_there() => return unsafe { x86::avx2(work) },
+        // SAFETY: as above.
         Level::Popcnt if level.is_there() => return unsafe { x86::popcnt(work) },
         _ => {}
     }
@@ -190,6 +196,13 @@ pub(super) fn dispatch<W: Work>(level: Level, work: W) -> i64 {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    use std::arch::x86_64::{
+        __m256i, _mm_cvtsi32_si128, _mm256_add_epi8, _mm256_add_epi32, _mm256_alignr_epi8, _mm256_and_si256,
+        _mm256_loadu_si256, _mm256_madd_epi16, _mm256_movemask_epi8, _mm256_or_si256, _mm256_permute2x128_si256,
+        _mm256_sad_epu8, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_setr_epi8, _mm256_setzero_si256,
+        _mm256_shuffle_epi8, _mm256_slli_epi16, _mm256_slli_epi64, _mm256_srl_epi64, _mm256_srli_epi16,
+        _mm256_storeu_si256, _mm256_testz_si256, _mm256_xor_si256,
+    };
     use std::arch::x86_64::{
         __m512i, _mm512_add_epi64, _mm512_alignr_epi64, _mm512_and_si512, _mm512_castsi512_si256,
         _mm512_cvtepi32_epi64, _mm512_dpwssd_epi32, _mm512_extracti64x4_epi64, _mm512_movepi8_mask, _mm512_or_si512,
@@ -204,9 +217,143 @@ mod x86 {
         work.run::<Wide>()
     }
 
+    #[target_feature(enable = "avx2")]
+    pub(super) fn avx2<W: Work>(work: W) -> i64 {
+        work.run::<Half>()
+    }
+
     #[target_feature(enable = "popcnt,bmi1")]
     pub(super) fn popcnt<W: Work>(work: W) -> i64 {
         work.run::<Word>()
+    }
+
+    /// Half a block in one register. Only [`avx2`] makes any, so the intrinsics below run where they exist.
+    #[derive(Clone, Copy)]
+    struct Half(__m256i);
+
+    /// SAFETY of each use: see [`Half`].
+    macro_rules! half {
+        ($e:expr) => {
+            Half(unsafe { $e })
+        };
+    }
+
+    impl Half {
+        /// From the bits of 32 bytes each.
+        #[inline(always)]
+        fn from_words(words: [u32; 8]) -> Self {
+            // SAFETY: see `Half`; the load is `words`.
+            half!(_mm256_loadu_si256(words.as_ptr().cast()))
+        }
+    }
+
+    impl Lanes for Half {
+        /// 32-bit sums, which hold what a block of twice the size adds as well: see `Wide`.
+        type Sum = __m256i;
+
+        const BYTES: usize = BLOCK / 2;
+
+        #[inline(always)]
+        fn planes(bytes: &[u8; BLOCK]) -> [Self; 8] {
+            let mut planes = [[0_u32; 8]; 8];
+            let (parts, _) = bytes.as_chunks::<32>();
+            for (part, bytes) in parts.iter().take(8).enumerate() {
+                // SAFETY: see `Half`; the load is these 32 bytes.
+                unsafe {
+                    let x = _mm256_loadu_si256(bytes.as_ptr().cast());
+                    planes[7][part] = _mm256_movemask_epi8(x).cast_unsigned();
+                    planes[6][part] = _mm256_movemask_epi8(_mm256_slli_epi16::<1>(x)).cast_unsigned();
+                    planes[5][part] = _mm256_movemask_epi8(_mm256_slli_epi16::<2>(x)).cast_unsigned();
+                    planes[4][part] = _mm256_movemask_epi8(_mm256_slli_epi16::<3>(x)).cast_unsigned();
+                    planes[3][part] = _mm256_movemask_epi8(_mm256_slli_epi16::<4>(x)).cast_unsigned();
+                    planes[2][part] = _mm256_movemask_epi8(_mm256_slli_epi16::<5>(x)).cast_unsigned();
+                    planes[1][part] = _mm256_movemask_epi8(_mm256_slli_epi16::<6>(x)).cast_unsigned();
+                    planes[0][part] = _mm256_movemask_epi8(_mm256_slli_epi16::<7>(x)).cast_unsigned();
+                }
+            }
+            let mut out = [Self::first(0); 8];
+            for (plane, words) in out.iter_mut().zip(planes) {
+                *plane = Self::from_words(words);
+            }
+            out
+        }
+
+        #[inline(always)]
+        fn first(count: usize) -> Self {
+            let mut words = [0; 8];
+            for (part, word) in words.iter_mut().enumerate() {
+                *word = first_of_word(count.saturating_sub(32 * part)) as u32;
+            }
+            Self::from_words(words)
+        }
+
+        #[inline(always)]
+        fn any(self) -> bool {
+            // SAFETY: see `Half`.
+            unsafe { _mm256_testz_si256(self.0, self.0) == 0 }
+        }
+
+        #[inline(always)]
+        fn and(self, other: Self) -> Self {
+            half!(_mm256_and_si256(self.0, other.0))
+        }
+
+        #[inline(always)]
+        fn or(self, other: Self) -> Self {
+            half!(_mm256_or_si256(self.0, other.0))
+        }
+
+        #[inline(always)]
+        fn xor(self, other: Self) -> Self {
+            half!(_mm256_xor_si256(self.0, other.0))
+        }
+
+        #[inline(always)]
+        fn not(self) -> Self {
+            half!(_mm256_xor_si256(self.0, _mm256_set1_epi8(-1)))
+        }
+
+        #[inline(always)]
+        fn later<const K: i32>(self, earlier: Self) -> Self {
+            // SAFETY: see `Half`.
+            unsafe {
+                let across = _mm256_permute2x128_si256::<0x21>(earlier.0, self.0);
+                let before = _mm256_alignr_epi8::<8>(self.0, across);
+                let carried = _mm256_srl_epi64(before, _mm_cvtsi32_si128(64 - K));
+                Self(_mm256_or_si256(_mm256_slli_epi64::<K>(self.0), carried))
+            }
+        }
+
+        #[inline(always)]
+        fn no_sum() -> __m256i {
+            // SAFETY: see `Half`.
+            unsafe { _mm256_setzero_si256() }
+        }
+
+        #[inline(always)]
+        fn weigh(self, sum: __m256i, weight: i16) -> __m256i {
+            // SAFETY: see `Half`.
+            unsafe {
+                let counts = _mm256_setr_epi8(
+                    0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4,
+                );
+                let low = _mm256_set1_epi8(15);
+                let lower = _mm256_shuffle_epi8(counts, _mm256_and_si256(self.0, low));
+                let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(self.0), low);
+                let bits = _mm256_add_epi8(lower, _mm256_shuffle_epi8(counts, upper));
+                // Four sums of eight bytes, each at most 64.
+                let bits = _mm256_sad_epu8(bits, _mm256_setzero_si256());
+                _mm256_add_epi32(sum, _mm256_madd_epi16(bits, _mm256_set1_epi16(weight)))
+            }
+        }
+
+        #[inline(always)]
+        fn total(sum: __m256i) -> i64 {
+            let mut sums = [0_i32; 8];
+            // SAFETY: see `Half`; the store is `sums`.
+            unsafe { _mm256_storeu_si256(sums.as_mut_ptr().cast(), sum) };
+            sums.into_iter().map(i64::from).sum()
+        }
     }
 
     /// A block in one register. Only [`avx512`] makes any, so the intrinsics below run where they exist.

@@ -47,6 +47,11 @@ struct Part {
 }
 
 impl Bpe {
+    /// The bytes of the longest token.
+    pub(crate) fn longest(&self) -> usize {
+        self.longest.max(1)
+    }
+
     pub(crate) fn new(definition: &Definition) -> Result<Self, VocabularyError> {
         let tokens = &definition.tokens;
         let total: usize = tokens.iter().map(|(token, _)| token.len()).sum();

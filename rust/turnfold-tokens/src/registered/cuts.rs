@@ -48,6 +48,11 @@ impl Step {
         })
     }
 
+    /// Whether parts of a text may be in no piece.
+    pub(super) fn may_drop(&self) -> bool {
+        self.split == Split::Removed && !(self.inverted && self.pattern.matches_everything())
+    }
+
     /// Calls `each` with the pieces of a text, as ranges of its bytes.
     fn cut(&self, text: &str, each: &mut dyn FnMut(usize, usize) -> ControlFlow<()>) -> ControlFlow<()> {
         let mut joined = Joined {

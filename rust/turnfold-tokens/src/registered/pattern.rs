@@ -110,6 +110,11 @@ const REFUSED_OF_ONIGURUMA: [(&str, &str); 13] = [
 const FOLDED: &str = "'sdmtlrve|[]()?:";
 
 impl Pattern {
+    /// Whether it is known to leave nothing between its matches.
+    pub(super) fn matches_everything(&self) -> bool {
+        !matches!(self, Self::Engine { .. })
+    }
+
     pub(super) fn new(pattern: &str, dialect: Dialect) -> Result<Self, PatternError> {
         if let Some(known) = Self::known(pattern, dialect) {
             return Ok(known);

@@ -11,6 +11,7 @@ use super::cuts::{Step, cut_all};
 use super::definition::{Definition, VocabularyError};
 use super::seen;
 use crate::Encoding;
+use crate::bounds::Bounds;
 use crate::tokenizer::UnknownToken;
 
 /// A registered vocabulary, ready to use.
@@ -76,6 +77,24 @@ impl RegisteredTokenizer {
             })
         });
         all.is_continue().then_some(count)
+    }
+
+    /// What its length alone says of the count: no token is empty or longer than the longest, and every byte has one.
+    pub(crate) fn bounds(&self, text: &str) -> Bounds {
+        let (mut least, mut most) = (text.len(), text.len());
+        if self.nfc && !text.is_ascii() {
+            // Normal form C makes UTF-8 at most three times as long (Unicode Standard Annex 15, section 9), and never
+            // nothing of something. How much shorter is not bounded.
+            (least, most) = (usize::from(least > 0), most.saturating_mul(3));
+        }
+        if self.steps.iter().any(Step::may_drop) {
+            least = 0;
+        }
+        let space = usize::from(self.space_first && !text.is_empty());
+        Bounds {
+            lo: least.div_ceil(self.bpe.longest()),
+            hi: most.saturating_add(space),
+        }
     }
 
     pub(crate) fn encode(&self, text: &str) -> Vec<u32> {

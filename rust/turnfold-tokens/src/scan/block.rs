@@ -20,7 +20,7 @@ pub(crate) struct Cut {
 
 /// The bits below `place`.
 #[inline(always)]
-fn below(place: u32) -> u64 {
+pub(crate) fn below(place: u32) -> u64 {
     if place >= 64 { u64::MAX } else { (1 << place) - 1 }
 }
 
@@ -33,7 +33,19 @@ fn run_start(mask: u64, place: u32) -> u32 {
 /// Cuts the first `length` bytes (at least 1) of a block, which stands at byte `at` of `text`.
 #[inline(always)]
 pub(crate) fn cut<I: Isa>(pattern: Pattern, text: &[u8], at: usize, block: &[u8; BLOCK], length: usize) -> Cut {
-    let kinds = I::kinds(block);
+    cut_kinds::<I>(pattern, text, at, block, length, I::kinds(block))
+}
+
+/// [`cut`] where the kinds of the block are known.
+#[inline(always)]
+pub(crate) fn cut_kinds<I: Isa>(
+    pattern: Pattern,
+    text: &[u8],
+    at: usize,
+    block: &[u8; BLOCK],
+    length: usize,
+    kinds: Kinds,
+) -> Cut {
     let length = length.min(BLOCK) as u32;
     let there = below(length);
     if kinds.high & there == 0 {

@@ -1,0 +1,331 @@
+//! Bounds of a transcript, and whether it is within a limit, counting no more than that takes.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use turnfold_tokens::{Encoding, Tokenizer};
+
+use super::count::{Counted, count_text};
+use super::models::ModelLabel;
+use super::{TokenCount, difference};
+use crate::known;
+use crate::transcript::{Segment, TextForm, Transcript};
+
+/// What is counted, in what and for whom.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The encoding.
+    pub encoding: Encoding,
+    /// How sure it is that the encoding is the model's.
+    pub label: ModelLabel,
+    /// The model, where not the one that the body names.
+    pub model: Option<&'a str>,
+    /// Which messages, clamped; `None`: the whole request.
+    pub range: Option<Range<usize>>,
+}
+
+/// Two counts, made from the lower and the upper bounds of texts.
+#[derive(Clone, Copy, Debug)]
+struct Between {
+    low: TokenCount,
+    high: TokenCount,
+}
+
+impl Between {
+    const NOTHING: Self = Self::of(TokenCount::ZERO);
+
+    const fn of(count: TokenCount) -> Self {
+        Self {
+            low: count,
+            high: count,
+        }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.low = self.low + other.low;
+        self.high = self.high + other.high;
+    }
+
+    /// Puts what is known in the place of a part.
+    fn replace(&mut self, part: Self, known: TokenCount) {
+        self.low = difference(self.low, part.low) + known;
+        self.high = difference(self.high, part.high) + known;
+    }
+
+    /// How far the two are apart.
+    fn width(&self) -> u64 {
+        self.high.hi.saturating_sub(self.low.hi)
+    }
+}
+
+/// A message that is bounded and not counted.
+struct Open<'a> {
+    segment: &'a Segment,
+    message: usize,
+    bounds: Between,
+}
+
+impl Transcript {
+    /// An interval that holds both ends of what [`Transcript::tokens_for`] gives, without counting the texts of messages
+    /// that nobody counted before: these are bounded ([`Tokenizer::bounds`]). What stands beside the messages is
+    /// counted, once. Equal to the count where all is known.
+    pub fn bounded_tokens(&self, asked: &Asked<'_>) -> TokenCount {
+        let (sum, open) = self.bounded(asked);
+        let Between { low, high } = self.finished(asked, sum);
+        if open.is_empty() || low == high {
+            return low;
+        }
+        // Most texts lie near their lower bound.
+        let n = low.n + high.n.saturating_sub(low.n) / 16;
+        TokenCount {
+            source: low.source,
+            ..TokenCount::estimate(n, low.lo, high.hi)
+        }
+    }
+
+    /// Whether the upper bound of [`Transcript::tokens_for`] is at most `limit`.
+    ///
+    /// Bounds answer where the limit is outside of them. Inside, messages are counted, the least sure first, until they
+    /// do; what is counted is remembered.
+    pub fn fits(&self, asked: &Asked<'_>, limit: u64) -> bool {
+        let tokenizer = asked.encoding.tokenizer();
+        let (mut sum, mut open) = self.bounded(asked);
+        open.sort_by_key(|open| open.bounds.width());
+        loop {
+            let Between { low, high } = self.finished(asked, sum);
+            if high.hi <= limit || low.hi > limit {
+                return high.hi <= limit;
+            }
+            let Some(Open {
+                segment,
+                message,
+                bounds,
+            }) = open.pop()
+            else {
+                return high.hi <= limit;
+            };
+            sum.replace(bounds, segment.message_count(message, self.format, tokenizer));
+        }
+    }
+
+    /// The messages, without what their provider adds to the request.
+    fn bounded(&self, asked: &Asked<'_>) -> (Between, Vec<Open<'_>>) {
+        let Range { start, end } = asked.range.clone().unwrap_or(0..self.len());
+        let end = end.min(self.len());
+        let tokenizer = asked.encoding.tokenizer();
+        let (mut sum, mut open) = (Between::NOTHING, Vec::new());
+        for (segment, &first) in self.segments.iter().zip(&self.starts) {
+            let first = first as usize;
+            let (from, to) = (start.max(first), end.min(first + segment.messages.len()));
+            if from >= to {
+                continue;
+            }
+            let inside = from - first..to - first;
+            if segment.counts.is_counted(asked.encoding) {
+                let counted = segment.counts(self.format, asked.encoding).range(inside);
+                sum.add(Between::of(counted));
+                continue;
+            }
+            for message in inside {
+                let bounds = self.bounded_message(segment, message, tokenizer);
+                sum.add(bounds);
+                if bounds.low != bounds.high {
+                    open.push(Open {
+                        segment,
+                        message,
+                        bounds,
+                    });
+                }
+            }
+        }
+        (sum, open)
+    }
+
+    fn bounded_message(&self, segment: &Segment, message: usize, tokenizer: &Tokenizer) -> Between {
+        let (envelope, source) = (self.format.envelope(), segment.source.bytes());
+        let Some(row) = segment.messages.get(message) else {
+            return Between::NOTHING;
+        };
+        let known = known::find(self.format, row.span.of(source));
+        if let Some(counts) = known.as_ref().and_then(|known| known.counts(tokenizer.encoding())) {
+            return Between::of(counts.count);
+        }
+        let mut inside = Between::NOTHING;
+        let rows = row.blocks.start as usize..row.blocks.end as usize;
+        let (mut least, mut most): (Vec<Counted>, Vec<Counted>) = (Vec::new(), Vec::new());
+        for block in segment.blocks.get(rows).unwrap_or_default() {
+            least.clear();
+            most.clear();
+            for text in segment.texts_of(block) {
+                if text.form == TextForm::Data {
+                    let counted = count_text(self.format, tokenizer, *text, source);
+                    least.push(counted);
+                    most.push(counted);
+                    continue;
+                }
+                let read = text.read(source);
+                let bounds = tokenizer.bounds(&read);
+                let counted = |tokens: usize| Counted {
+                    tokens: tokens as u64,
+                    count: envelope.text(&read, tokens as u64),
+                };
+                least.push(counted(bounds.lo));
+                most.push(counted(bounds.hi));
+            }
+            inside.add(Between {
+                low: envelope.block(block, &least),
+                high: envelope.block(block, &most),
+            });
+        }
+        Between {
+            low: envelope.message(row, source, inside.low, tokenizer),
+            high: envelope.message(row, source, inside.high, tokenizer),
+        }
+    }
+
+    /// Counts of messages, as counts of what was asked for.
+    fn finished(&self, asked: &Asked<'_>, sum: Between) -> Between {
+        let model = &*asked
+            .model
+            .map_or_else(|| self.model().unwrap_or_default(), Cow::Borrowed);
+        let envelope = self.format.envelope();
+        let finish = |count: TokenCount| {
+            let mut count = envelope.read_as(count, model);
+            if asked.range.is_none() {
+                count = envelope.request(self, asked.encoding, model, count);
+            }
+            if envelope.spans_vocabularies() {
+                count
+            } else {
+                count.under(asked.label)
+            }
+        };
+        Between {
+            low: finish(sum.low),
+            high: finish(sum.high),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::meter::CountSource;
+
+    fn read(body: &str) -> Transcript {
+        Transcript::from_json(Arc::new(body.as_bytes().to_vec()), None).expect("a transcript")
+    }
+
+    /// Bodies of several formats whose texts nobody has counted; `seed` keeps them apart from those of other tests.
+    fn bodies(seed: &str) -> Vec<String> {
+        let mut messages = String::new();
+        for k in 0..9 {
+            let role = if k % 2 == 0 { "user" } else { "assistant" };
+            let text = format!("{seed} {k}: the report is late, отчёт 12345.67 报告 \\n\\n    {{\\\"a\\\": [1, 2]}} ")
+                .repeat(k + 1);
+            let _ = write!(
+                messages,
+                r#"{}{{"role":"{role}","content":"{text}"}}"#,
+                if k == 0 { "" } else { "," }
+            );
+        }
+        vec![
+            format!(r#"{{"model":"gpt-4o","messages":[{messages}]}}"#),
+            format!(
+                r#"{{"model":"gpt-4o","tools":[{{"type":"function","function":{{"name":"f","description":"{seed}"}}}}],"messages":[{messages}]}}"#
+            ),
+            format!(r#"{{"system":"{seed}","messages":[{messages}]}}"#),
+            format!(r#"{{"model":"mistral-large-latest","safe_prompt":true,"messages":[{messages}]}}"#),
+        ]
+    }
+
+    #[test]
+    fn bounds_hold_what_a_count_gives() {
+        for label in [ModelLabel::Exact, ModelLabel::Assumed, ModelLabel::Estimate] {
+            for body in bodies(&format!("bounds {label:?}")) {
+                let transcript = read(&body);
+                for range in [None, Some(0..1), Some(2..7), Some(3..3)] {
+                    let encoding = Encoding::O200kBase;
+                    let asked = Asked {
+                        encoding,
+                        label,
+                        model: None,
+                        range: range.clone(),
+                    };
+                    let bounded = transcript.bounded_tokens(&asked);
+                    // A copy of its own, so that nothing is counted when the next range is bounded.
+                    let exact = read(&body).bounded_by_counting(&asked);
+                    assert!(
+                        bounded.lo <= exact.lo && exact.hi <= bounded.hi,
+                        "{bounded:?} {exact:?}"
+                    );
+                    assert_eq!(bounded.source, exact.source);
+                    assert!(bounded.lo <= bounded.n && bounded.n <= bounded.hi);
+                }
+                let asked = Asked {
+                    encoding: Encoding::O200kBase,
+                    label,
+                    model: None,
+                    range: None,
+                };
+                let exact = transcript.tokens_for(asked.encoding, label, None, None);
+                assert_eq!(transcript.bounded_tokens(&asked), exact);
+            }
+        }
+    }
+
+    impl Transcript {
+        fn bounded_by_counting(&self, asked: &Asked<'_>) -> TokenCount {
+            let tokenizer = asked.encoding.tokenizer();
+            let (mut sum, open) = self.bounded(asked);
+            for open in open {
+                let row = &open.segment.messages[open.message];
+                let counted = open.segment.count_message(row, self.format, tokenizer);
+                sum.replace(open.bounds, counted.count);
+            }
+            self.finished(asked, sum).high
+        }
+    }
+
+    #[test]
+    fn a_limit_is_judged_as_by_counting() {
+        for label in [ModelLabel::Exact, ModelLabel::Assumed] {
+            for range in [None, Some(1..6)] {
+                for shift in [-1_000_000, -1, 0, 1, 1_000_000] {
+                    // New texts each time, since what is counted is remembered.
+                    for body in bodies(&format!("fits {label:?} {range:?} {shift}")) {
+                        let asked = Asked {
+                            encoding: Encoding::Cl100kBase,
+                            label,
+                            model: None,
+                            range: range.clone(),
+                        };
+                        let counted = read(&body).bounded_by_counting(&asked);
+                        let limit = counted.hi.saturating_add_signed(shift);
+                        for _ in 0..2 {
+                            assert_eq!(read(&body).fits(&asked, limit), shift >= 0, "{limit} {counted:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_costs_nothing() {
+        let chat = read(r#"[{"role":"user","content":"Hi"}]"#);
+        let encoding = Encoding::O200kBase;
+        let asked = Asked {
+            encoding,
+            label: ModelLabel::Exact,
+            model: None,
+            range: Some(1..1),
+        };
+        let bounded = chat.bounded_tokens(&asked);
+        assert_eq!((bounded.n, bounded.source), (0, CountSource::Exact));
+        assert!(chat.fits(&asked, 0));
+    }
+}
