@@ -155,9 +155,9 @@ const BOUNDS: &str = include_str!("../../../tests/vectors/bounds.json");
 #[test]
 fn bounds_are_those_of_the_table_and_hold_the_count() {
     let table: Value = serde_json::from_str(BOUNDS).unwrap();
-    let cases = table["cases"].as_array().unwrap();
-    assert!(cases.len() > 20);
-    for case in cases {
+    let bounded = table["cases"].as_array().unwrap();
+    assert!(bounded.len() > 20);
+    for case in bounded {
         let name = case["name"].as_str().unwrap();
         let times = usize::try_from(case["times"].as_u64().unwrap()).unwrap();
         let text = case["text"].as_str().unwrap().repeat(times);
