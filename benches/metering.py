@@ -11,6 +11,7 @@ import argparse
 import gc
 import json
 import os
+import signal
 import statistics
 import sys
 import tempfile
@@ -30,8 +31,15 @@ from turnfold.testing.oracle import tiktoken_encodings
 
 Call = Callable[[], object]
 MESSAGES = 1_001
+# LiteLLM counts all that it keeps again for each message that it looks at, and looks at all messages where what is kept
+# leaves four to ten tokens over: a trim takes 3 s or minutes.
+LITELLM_SECONDS = 60
 EVICTING = bytearray(128 << 20)
 SERIAL = count()
+
+
+class Stopped(BaseException):
+    """No `Exception`: the peer catches those."""
 
 
 class Claim(NamedTuple):
@@ -275,9 +283,11 @@ def trims(peer: tiktoken.Encoding) -> Iterator[Claim]:
         print("litellm is not installed: its trim is not timed", file=sys.stderr)
         return
     yield Claim(
-        "trim to a quarter, exact, nothing seen / LiteLLM",
+        f"trim to a quarter, exact, nothing seen / LiteLLM, stopped after {LITELLM_SECONDS} s of CPU",
         lambda: trimmed(waiting.pop()),
-        lambda: by_litellm(json.loads(json.dumps(messages)), model="gpt-4o", max_tokens=limit, trim_ratio=1.0),
+        lambda: stopped(
+            lambda: by_litellm(messages, model="gpt-4o", max_tokens=limit, trim_ratio=1.0), LITELLM_SECONDS
+        ),
         350,
         prepare=lambda: waiting.append(marked(messages)),
         peer_rounds=1,
@@ -288,6 +298,23 @@ def timed(call: Call) -> float:
     start = time.thread_time_ns()
     call()
     return (time.thread_time_ns() - start) / 1e6
+
+
+def stopped(call: Call, seconds: float) -> None:
+    """Call, but for no more than so many seconds of this process's CPU time."""
+
+    def stop(number: int, frame: object) -> None:
+        raise Stopped
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        call()
+    except Stopped:
+        pass
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def evict() -> None:
@@ -324,15 +351,32 @@ def scaling(rounds: int) -> Iterator[tuple[str, float]]:
     transcript = turnfold.Transcript.from_json(body)
     fresh(body)
     grown = request([*messages, *marked(messages[1:6])])
+    rounds_of_five = [messages[k : k + 5] for k in range(1, len(messages), 5)]
+    turned = request([messages[0], *(m for part in reversed(rounds_of_five) for m in part)])
+    longer = turnfold.Transcript.from_json(grown)
     text = "\n".join(str(m["content"]) for m in messages)
+    texts = [str(m["content"]) for m in messages]
+    found = transcript.identifiers()
+    # On one shared text, transcript or table; what is answered from memory in a few microseconds is left out.
     calls: dict[str, Call] = {
         "count": lambda: turnfold.count(text),
-        "from_json, seen": lambda: turnfold.Transcript.from_json(body),
+        "count_many": lambda: turnfold.count_many(texts),
+        "count_up_to": lambda: turnfold.count_up_to(text, 100_000),
+        "estimate": lambda: turnfold.estimate(text),
+        "truncate": lambda: turnfold.truncate(text, 100_000),
+        "from_json, seen in the same order": lambda: turnfold.Transcript.from_json(body),
+        "from_json, seen in another order": lambda: turnfold.Transcript.from_json(turned),
         "extend_from": lambda: turnfold.Transcript.extend_from(transcript, grown).tokens(),
+        "tokens, estimated": lambda: transcript.tokens(mode="estimate"),
         "to_json": transcript.to_json,
         "split_points": lambda: turnfold.split_points(transcript),
+        "find_split": lambda: turnfold.find_split(transcript, keep=turnfold.KeepTokens(50_000)),
+        "compare_prefix": lambda: turnfold.compare_prefix(transcript, longer),
         "fingerprint": lambda: transcript.fingerprint,
         "identifiers": transcript.identifiers,
+        "surviving": lambda: transcript.surviving(found),
+        "digests": transcript.digests,
+        "repair": lambda: turnfold.repair(transcript),
         "scan": lambda: turnfold.scan(transcript),
     }
     for name, call in calls.items():

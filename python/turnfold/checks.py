@@ -55,7 +55,7 @@ def check_pairs(transcript: Transcript) -> PairCheck:
     checked, O(new messages), as long as every call has an id of its own.
     """
     pairs, *places = _core.check_pairs(kernel_of(transcript))
-    return PairCheck(pairs, *(tuple(CallPlace(*fields) for fields in found) for found in places))
+    return PairCheck(pairs, *[tuple([CallPlace(*fields) for fields in found]) for found in places])
 
 
 @functools.cache

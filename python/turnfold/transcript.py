@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, Self
+from typing import Final, Self
 
 import msgspec
 
@@ -33,11 +33,11 @@ class Transcript:
 
     __slots__ = ("_objects", "_roles", "_speakers", "kernel")
 
-    def __init__(self, kernel: _core.Transcript, objects: Sequence[Message | None]) -> None:
+    def __init__(self, kernel: _core.Transcript, objects: Iterable[Message | None] | None = None) -> None:
         self.kernel: Final = kernel
         """The compiled side. Only the faces of the kernel, this module's neighbours, look at it."""
-        # One a message: the caller's object, or None until it is asked for.
-        self._objects = list(objects)
+        # One a message: the caller's object, or None until it is asked for. None where there is no object yet.
+        self._objects = None if objects is None else list(objects)
         self._roles: tuple[str, ...] | None = None
         self._speakers: tuple[Role, ...] | None = None
 
@@ -49,10 +49,10 @@ class Transcript:
         the byte offset, and the JSON path where there is one. One pass, O(bytes), other threads run meanwhile.
 
         Messages that this process counted before are not read again, and a body that goes on from one that it counted
-        lately costs what `extend_from` costs. For that, up to 32 MiB of bodies and 64 MiB of messages stay in memory.
+        lately costs what `extend_from` costs. For that, up to 32 MiB of bodies stay in memory, and 64 MiB of counts and
+        places of messages, which hold none of their text.
         """
-        kernel = _core.Transcript.from_json(body, format)
-        return cls(kernel, [None] * len(kernel))
+        return cls(_core.Transcript.from_json(body, format))
 
     @classmethod
     def extend_from(cls, previous: Self, body: bytes | bytearray | memoryview) -> Self:
@@ -64,8 +64,7 @@ class Transcript:
         shared, or something outside the messages has changed, all is read. O(bytes) of comparison, O(new bytes) of
         everything else; other threads run meanwhile.
         """
-        kernel = _core.Transcript.extend_from(kernel_of(previous), body)
-        return cls(kernel, [None] * len(kernel))
+        return cls(_core.Transcript.extend_from(kernel_of(previous), body))
 
     @classmethod
     def from_messages(cls, messages: Iterable[Message], *, format: str | None = None) -> Self:
@@ -80,8 +79,8 @@ class Transcript:
     def append(self, message: Message | bytes | bytearray | memoryview) -> Self:
         """Return a transcript with one message more. Everything before is shared, counts included."""
         if isinstance(message, Mapping):
-            return type(self)(self.kernel.append(_encode(message, len(self))), [*self._objects, message])
-        return type(self)(self.kernel.append(message), [*self._objects, None])
+            return type(self)(self.kernel.append(_encode(message, len(self))), [*self._known(), message])
+        return type(self)(self.kernel.append(message), None if self._objects is None else [*self._objects, None])
 
     def splice(self, parts: Sequence[range | bytes]) -> Self:
         """Put a transcript together from ranges of this one's messages and from new messages as JSON bytes.
@@ -95,6 +94,8 @@ class Transcript:
             if isinstance(part, range) and (part.step != 1 or part.start < 0 or part.stop < 0):
                 raise ArgumentError("A range of messages has step 1 and no negative end")
         kernel = self.kernel.splice([_ends(part) if isinstance(part, range) else part for part in parts])
+        if self._objects is None:
+            return type(self)(kernel)
         objects: list[Message | None] = []
         for part in parts:
             objects.extend(self._objects[part.start : part.stop] if isinstance(part, range) else (None,))
@@ -102,6 +103,8 @@ class Transcript:
 
     def rearranged(self, kernel: _core.Transcript, kept: Sequence[int | None]) -> Self:
         """Return the transcript of a kernel made from this one's; `kept` says which message of this each one is."""
+        if self._objects is None:
+            return type(self)(kernel)
         return type(self)(kernel, [None if index is None else self._objects[index] for index in kept])
 
     def rewrite(self, message_index: int, texts: Mapping[int, str]) -> bytes:
@@ -152,10 +155,13 @@ class Transcript:
         `float` cannot hold is a `Decimal`.
         """
         found: list[Message] = []
-        for index, known in enumerate(self._objects):
+        for index, known in enumerate(self._known()):
             found.append(_decode(self.kernel.message_json(index)) if known is None else known)
-        self._objects[:] = found
+        self._objects = list[Message | None](found)
         return found
+
+    def _known(self) -> list[Message | None]:
+        return [None] * len(self) if self._objects is None else self._objects
 
     def __len__(self) -> int:
         return len(self.kernel)
@@ -164,11 +170,11 @@ class Transcript:
         # The kernel never changes: only the caller's objects can.
         return type(self)(self.kernel, copy.deepcopy(self._objects, memo))
 
-    def __reduce__(self) -> tuple[Callable[..., Self], tuple[bytes, str, list[Message | None]]]:
+    def __reduce__(self) -> tuple[Callable[..., Self], tuple[bytes, str, list[Message | None] | None]]:
         return self._restored, (self.to_json(), self.format, self._objects)
 
     @classmethod
-    def _restored(cls, body: bytes, wire_format: str, objects: Sequence[Message | None]) -> Self:
+    def _restored(cls, body: bytes, wire_format: str, objects: Sequence[Message | None] | None) -> Self:
         return cls(_core.Transcript.from_json(body, wire_format), objects)
 
     def __repr__(self) -> str:
@@ -358,11 +364,11 @@ def kernel_of(transcript: object) -> _core.Transcript:
     raise TypeError(f"a Transcript is needed, not {given}: make one with Transcript.from_messages or from_json")
 
 
-def _encode_all(messages: Sequence[Message]) -> bytes:
+def _encode_all(messages: tuple[Message, ...]) -> bytes:
     try:
         encoded = _ENCODER.encode(messages)
         # Null is what the encoder writes for NaN and the infinities, too.
-        if b"null" not in encoded or _is_plain(messages):
+        if b"null" not in encoded or _core.is_plain(messages):
             return encoded
     except (TypeError, ValueError, RecursionError):
         pass
@@ -390,24 +396,6 @@ def _no_json_form(message_index: int, why: str) -> InvalidMessageError:
 
 def _builtins(message: Message) -> object:
     return msgspec.to_builtins(message, enc_hook=_plain, builtin_types=(Decimal,))
-
-
-def _is_plain(messages: Sequence[Message]) -> bool:
-    """Say whether there is nothing but dicts, lists, text and finite numbers, without looking into anything else."""
-    waiting: list[Any] = list(messages)
-    while waiting:
-        value = waiting.pop()
-        kind = type(value)
-        if kind is dict:
-            waiting.extend(v for v in value.values() if type(v) is not str)
-        elif kind is list:
-            waiting.extend(value)
-        elif kind is float:
-            if not math.isfinite(value):
-                return False
-        elif not (value is None or kind is str or kind is int or kind is bool):
-            return False
-    return True
 
 
 def _is_finite(plain: object) -> bool:

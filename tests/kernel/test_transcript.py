@@ -2,9 +2,11 @@
 
 import copy
 import json
+import math
 import pickle
 from collections import ChainMap, OrderedDict, UserDict
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold import Transcript, checks, meter
+from turnfold import Transcript, _core, checks, meter
 from turnfold.errors import ArgumentError, InvalidMessageError, ReadError, UnknownEncodingError, UnknownFormatError
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import KeepMessages, KeepTokens, KeepTurns
@@ -250,6 +252,43 @@ def test_what_is_no_number_in_json_is_refused(number: float, text: str) -> None:
     assert caught.value.path == "messages[1]"
     with pytest.raises(InvalidMessageError):
         Transcript.from_json(CHAT).append(odd)
+
+
+class Word(str):
+    __slots__ = ()
+
+
+ODD = st.sampled_from(
+    [
+        float("nan"),
+        float("inf"),
+        -float("inf"),
+        1.5,
+        Decimal(1),
+        Word("x"),
+        (1,),
+        {1, 2},
+        OrderedDict(a=1),
+        object(),
+        b"x",
+    ]
+)
+OBJECTS = st.recursive(
+    VALUES | ODD, lambda v: st.lists(v, max_size=3) | st.dictionaries(TEXT, v, max_size=3), max_leaves=12
+)
+
+
+def plain(value: object) -> bool:
+    if type(value) is dict:
+        return all(map(plain, value.values()))
+    if type(value) is list:
+        return all(map(plain, value))
+    return math.isfinite(value) if type(value) is float else value is None or type(value) in {str, int, bool}
+
+
+@given(messages=st.lists(st.dictionaries(TEXT, OBJECTS, max_size=4) | OBJECTS, max_size=4))
+def test_plain_objects_are_told_from_all_others(messages: list[object]) -> None:
+    assert _core.is_plain(tuple(messages)) == all(map(plain, messages))
 
 
 @pytest.mark.parametrize("make", [MappingProxyType, UserDict, OrderedDict, ChainMap])

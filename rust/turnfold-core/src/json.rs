@@ -79,6 +79,8 @@ impl<'a> Document<'a> {
     }
 
     fn check(bytes: &[u8]) -> Result<(), ReadError> {
+        #[cfg(test)]
+        crate::work::parsed(bytes.len());
         if u32::try_from(bytes.len()).is_err() {
             return Err(ReadError {
                 code: ReadErrorCode::TooLarge,
@@ -116,7 +118,10 @@ impl<'a> Document<'a> {
 
     /// One past the last byte of the value that starts at `at`, `levels` deep; `None` where there is none.
     pub(crate) fn value_end(bytes: &[u8], at: usize, levels: usize) -> Option<usize> {
-        scan::value_end(bytes, at, levels)
+        let end = scan::value_end(bytes, at, levels);
+        #[cfg(test)]
+        crate::work::parsed(end.map_or(bytes.len(), |end| end - at));
+        end
     }
 
     /// Length of the text in bytes.

@@ -22,6 +22,8 @@ pub mod splice;
 pub mod splits;
 pub mod transcript;
 pub mod truncate;
+#[cfg(test)]
+mod work;
 
 pub use errors::{ReadError, ReadErrorCode};
 pub use transcript::{Block, BlockKind, BlockView, Message, MessageView, Role, Source, Span, Transcript};

@@ -14,14 +14,16 @@ use std::ops::Range;
 
 use crate::findings::Severity;
 use crate::rules::ResultPlace;
-use crate::transcript::{BlockKind, BlockView, MessageView, Role, Transcript};
+use crate::transcript::{Block, BlockKind, BlockView, MessageView, Role, Transcript};
 
 mod calls;
 mod check;
+mod pairing;
 
 use calls::{Call, Calls, IdState, NONE};
 pub(crate) use check::PairMemo;
 pub use check::{PairCheck, check};
+pub(crate) use pairing::Pairing;
 
 /// A block, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -221,9 +223,8 @@ struct Course {
 }
 
 impl Course {
-    fn enter(&mut self, place: ResultPlace, message: &MessageView<'_>, shape: Shape) {
-        let index = message.index;
-        match message.role() {
+    fn enter(&mut self, place: ResultPlace, index: usize, role: Role, shape: Shape) {
+        match role {
             Role::Assistant => {
                 let joined = self.before == Some(Role::Assistant)
                     && match place {
@@ -250,7 +251,7 @@ impl Course {
                 self.open_tail &= carrier && !shape.others;
             }
         }
-        self.before = Some(message.role());
+        self.before = Some(role);
     }
 
     fn opened_by(&self, message: usize) -> bool {
@@ -259,7 +260,7 @@ impl Course {
 }
 
 /// What kinds of block a message holds.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     results: bool,
     others: bool,
@@ -267,14 +268,14 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(message: &MessageView<'_>) -> Self {
+    fn of(blocks: &[Block]) -> Self {
         let mut shape = Self::default();
-        for block in message.blocks() {
-            if block.kind() == BlockKind::ToolResult {
+        for block in blocks {
+            if block.kind == BlockKind::ToolResult {
                 shape.results = true;
             } else {
                 shape.others = true;
-                shape.text |= block.kind() == BlockKind::Text;
+                shape.text |= block.kind == BlockKind::Text;
             }
         }
         shape
@@ -301,13 +302,11 @@ pub fn call_id(transcript: &Transcript, at: BlockRef) -> Option<String> {
 /// The block at a position. O(log segments).
 pub fn block_at(transcript: &Transcript, at: BlockRef) -> Option<BlockView<'_>> {
     let message = transcript.message(at.message)?;
-    let first = message.row.blocks.start as usize;
-    let rows = message.segment.blocks.get(first..message.row.blocks.end as usize)?;
     Some(BlockView {
         message: at.message,
         index: at.block,
         segment: message.segment,
-        row: rows.get(at.block)?,
+        row: message.rows().get(at.block)?,
     })
 }
 
@@ -367,7 +366,8 @@ impl<'a> Pass<'a> {
     }
 
     fn message(&mut self, message: &MessageView<'a>) {
-        self.course.enter(self.place, message, Shape::of(message));
+        let shape = Shape::of(message.rows());
+        self.course.enter(self.place, message.index, message.role(), shape);
         for block in message.blocks() {
             match block.kind() {
                 BlockKind::ToolCall if block.row.whole => {}

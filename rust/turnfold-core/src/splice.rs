@@ -124,7 +124,7 @@ fn keep(transcript: &Transcript, range: &Range<usize>, segments: &mut Vec<Arc<Se
         .partition_point(|&s| s as usize <= range.start)
         .saturating_sub(1);
     for (segment, &start) in transcript.segments.iter().zip(&transcript.starts).skip(first) {
-        let (start, len) = (start as usize, segment.messages.len());
+        let (start, len) = (start as usize, segment.len());
         if start >= range.end {
             return;
         }

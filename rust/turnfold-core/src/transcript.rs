@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::formats::{Evidence, WireFormat};
 use crate::json;
@@ -19,6 +19,7 @@ mod segment;
 mod view;
 mod write;
 
+pub(crate) use recall::Recalled;
 pub use view::{BlockView, MessageView};
 
 /// Bytes that rows point into: a caller's buffer, kept alive for as long as a segment needs it.
@@ -262,19 +263,26 @@ pub struct Message {
 /// Messages of one source.
 #[derive(Debug)]
 pub struct Segment {
-    /// The bytes that all spans below point into.
+    /// The bytes that all spans point into.
     pub source: SourceBytes,
-    /// One row a message.
-    pub messages: Vec<Message>,
-    /// One row a block, in message order.
-    pub blocks: Vec<Block>,
-    /// One row a counted text, in block order.
-    pub texts: Vec<TextSpan>,
+    rows: OnceLock<SegmentRows>,
+    /// What the rows are made from, where none was read.
+    recalled: Option<Recalled>,
     /// Whether the messages and the gaps before them stand in the source one after the other as in an array: with a
     /// comma in each gap, but maybe the first.
     pub listed: bool,
     /// Counts made so far, by encoding.
     pub counts: CountMemo,
+}
+
+/// The rows of a segment.
+#[derive(Debug, Default)]
+struct SegmentRows {
+    messages: Vec<Message>,
+    /// In message order.
+    blocks: Vec<Block>,
+    /// In block order.
+    texts: Vec<TextSpan>,
 }
 
 /// A source with a `Debug` that does not print it.
@@ -396,10 +404,7 @@ impl Transcript {
 
     /// About how much memory it keeps, shared or not. O(segments).
     pub(crate) fn held_bytes(&self) -> usize {
-        let rows = |s: &Segment| {
-            size_of_val(&*s.messages) + size_of_val(&*s.blocks) + size_of_val(&*s.texts) + s.source.bytes().len()
-        };
-        let segments: usize = self.segments.iter().map(|segment| rows(segment)).sum();
+        let segments: usize = self.segments.iter().map(|segment| segment.held_bytes()).sum();
         segments + self.head.source.bytes().len()
     }
 
@@ -428,7 +433,7 @@ impl Transcript {
 
     /// Whether a block stands for something that only the server holds. O(blocks).
     pub fn has_pointer(&self) -> bool {
-        let mut blocks = self.segments.iter().flat_map(|segment| &segment.blocks);
+        let mut blocks = self.segments.iter().flat_map(|segment| segment.blocks());
         blocks.any(|block| block.binding == Binding::Pointer)
     }
 
@@ -443,7 +448,7 @@ impl Transcript {
         Some(MessageView {
             index,
             segment,
-            row: segment.messages.get(index - first)?,
+            row: segment.messages().get(index - first)?,
         })
     }
 
@@ -458,14 +463,19 @@ impl Transcript {
             .iter()
             .zip(&self.starts)
             .flat_map(move |(segment, &start)| {
-                let skipped = first.saturating_sub(start as usize).min(segment.messages.len());
-                let rows = segment.messages.get(skipped..).unwrap_or_default();
+                let skipped = first.saturating_sub(start as usize).min(segment.len());
+                let rows = segment.messages().get(skipped..).unwrap_or_default();
                 rows.iter().enumerate().map(move |(k, row)| MessageView {
                     index: start as usize + skipped + k,
                     segment,
                     row,
                 })
             })
+    }
+
+    /// Who speaks first.
+    pub fn first_role(&self) -> Option<Role> {
+        self.segments.first()?.role(0)
     }
 
     /// The model the body names.

@@ -336,7 +336,7 @@ fn relative(view: BlockView<'_>, message: Span) -> String {
         ..
     } = view.row.clone();
     let spans = [Some(span), call_id, name, body, type_name, part_of, item_id, seal].map(|s| s.map(moved));
-    let texts: Vec<_> = view.segment.texts[view.row.texts.start as usize..view.row.texts.end as usize]
+    let texts: Vec<_> = view.segment.texts()[view.row.texts.start as usize..view.row.texts.end as usize]
         .iter()
         .map(|t| (moved(t.span), t.form))
         .collect();
@@ -433,8 +433,8 @@ proptest! {
         for segment in whole.segments() {
             let part = segment.slice(a..b);
             let (start, end) = (a.min(messages.len()), b.min(messages.len()));
-            prop_assert_eq!(part.messages.len(), end.saturating_sub(start));
-            for (k, row) in part.messages.iter().enumerate() {
+            prop_assert_eq!(part.len(), end.saturating_sub(start));
+            for (k, row) in part.messages().iter().enumerate() {
                 let bytes = row.span.of(part.source.bytes());
                 prop_assert_eq!(bytes, messages[start + k].as_bytes());
                 let view = MessageView { index: start + k, segment: &part, row };

@@ -9,6 +9,7 @@ mod identifiers;
 mod input;
 mod json;
 mod phrases;
+mod plain;
 mod text;
 mod transcript;
 mod vocabularies;
@@ -26,6 +27,8 @@ mod _core {
     use super::json::Json;
     #[pymodule_export]
     use super::phrases::Phrases;
+    #[pymodule_export]
+    use super::plain::is_plain;
     #[pymodule_export]
     use super::text::{
         bounds, count, count_many, count_up_to, decode, encode, encoding_for_model, estimate, fits, register_model,

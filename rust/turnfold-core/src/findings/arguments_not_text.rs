@@ -33,7 +33,7 @@ fn run(scene: &mut Scene<'_>) {
 /// Whether the name or the arguments are no string or not there; a call of two strings needs no second look.
 pub(crate) fn may_be_other_than_text(block: &BlockView<'_>) -> bool {
     let rows = block.row.texts.start as usize..block.row.texts.end as usize;
-    let texts = block.segment.texts.get(rows).unwrap_or_default();
+    let texts = block.segment.texts().get(rows).unwrap_or_default();
     texts.len() < 2 || texts.iter().any(|text| text.form != TextForm::JsonString)
 }
 

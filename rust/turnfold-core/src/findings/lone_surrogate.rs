@@ -40,7 +40,7 @@ fn in_block(block: &BlockView<'_>) -> bool {
     let row = block.row;
     let source = block.segment.source.bytes();
     let texts = row.texts.start as usize..row.texts.end as usize;
-    let texts = block.segment.texts.get(texts).unwrap_or_default().iter();
+    let texts = block.segment.texts().get(texts).unwrap_or_default().iter();
     let labels = [row.call_id, row.name, row.part_of, row.item_id];
     let mut spans = texts.map(|text| text.span).chain(labels.into_iter().flatten());
     spans.any(|span: Span| has_half(span.of(source)))

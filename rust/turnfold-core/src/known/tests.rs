@@ -2,9 +2,9 @@ use std::sync::Arc;
 
 use turnfold_tokens::Encoding;
 
-use super::{ALIKE, SHARDS, START_BYTES, Table, known};
+use super::{ALIKE, Known, SHARDS, START_BYTES, Table, known};
 use crate::formats::{anthropic_messages::AnthropicMessages, openai_chat::OpenAiChat};
-use crate::transcript::{Source, SourceBytes, Transcript};
+use crate::transcript::{Role, Source, SourceBytes, Transcript};
 
 fn read(messages: &[String]) -> Transcript {
     let body = format!(r#"{{"model":"gpt-4o","messages":[{}]}}"#, messages.join(", "));
@@ -16,11 +16,14 @@ fn message(text: &str) -> String {
     format!(r#"{{"role":"user","content":"{text}"}}"#)
 }
 
-fn keep(table: &Table, messages: &[String]) {
+/// What the table has of each message.
+fn keep(table: &Table, messages: &[String]) -> Vec<Option<Arc<Known>>> {
     let transcript = read(messages);
-    for index in 0..messages.len() {
-        table.add(known(&OpenAiChat, &transcript.segments()[0], index).unwrap());
-    }
+    let keep = |index| {
+        let (known, bytes) = known(&OpenAiChat, &transcript.segments()[0], index).unwrap();
+        table.add(known, bytes)
+    };
+    (0..messages.len()).map(keep).collect()
 }
 
 #[test]
@@ -28,17 +31,22 @@ fn a_message_is_found_by_all_of_its_bytes_and_its_format() {
     let table = Table::new(1 << 20);
     let long = message(&"a long text ".repeat(40));
     let messages = [message("short"), long.clone(), message("")];
-    keep(&table, &messages);
-    for text in &messages {
-        let found = table.find(&OpenAiChat, text.as_bytes()).unwrap();
-        assert_eq!(&*found.bytes, text.as_bytes());
+    let kept = keep(&table, &messages);
+    assert_eq!(keep(&table, &messages).len(), kept.len());
+    for (text, kept) in messages.iter().zip(&kept) {
+        let is_kept = |found: Option<Arc<Known>>| Arc::ptr_eq(&found.unwrap(), kept.as_ref().unwrap());
+        assert!(is_kept(table.find(&OpenAiChat, text.as_bytes())));
         assert!(table.find(&AnthropicMessages, text.as_bytes()).is_none());
         for rest in ["", ", ", "]}", &" ".repeat(200)] {
             let rest = format!("{text}{rest}");
-            assert_eq!(
-                &*table.find_first(None, rest.as_bytes()).unwrap().bytes,
-                text.as_bytes()
-            );
+            assert!(is_kept(table.find_first(None, rest.as_bytes())));
+            assert!(table.find_first(Some(&AnthropicMessages), rest.as_bytes()).is_none());
+        }
+        for at in 0..text.len() {
+            let mut other = format!("{text}, ").into_bytes();
+            other[at] ^= 1;
+            assert!(table.find(&OpenAiChat, &other[..text.len()]).is_none(), "byte {at}");
+            assert!(table.find_first(None, &other).is_none(), "byte {at}");
         }
     }
     let other = long.replace("text \"}", "test \"}");
@@ -69,11 +77,15 @@ fn the_table_stays_within_its_bound_and_lets_go_of_what_is_not_asked_for() {
     let held: usize = table.shards.iter().map(|shard| shard.lock().unwrap().bytes).sum();
     assert!(held <= limit && held > limit / 2, "{held} of {limit}");
     for shard in &table.shards {
-        let shard = shard.lock().unwrap();
+        let mut shard = shard.lock().unwrap();
         let kept: usize = shard.turns.iter().map(|(_, known)| known.size()).sum();
         assert_eq!(kept, shard.bytes);
         assert_eq!(
-            shard.by_start.values().map(|alike| alike.all().count()).sum::<usize>(),
+            shard
+                .by_start
+                .values_mut()
+                .map(|alike| alike.all().count())
+                .sum::<usize>(),
             shard.turns.len()
         );
     }
@@ -97,14 +109,16 @@ fn of_messages_that_start_alike_the_last_few_are_kept() {
 #[test]
 fn what_is_too_large_is_not_kept() {
     let table = Table::new(SHARDS << 12);
-    let large = message(&"x".repeat(2_000));
-    let transcript = read(std::slice::from_ref(&large));
+    let parts = [r#"{"type":"text","text":"x"}"#; 200].join(",");
+    let large = format!(r#"{{"role":"user","content":[{parts}]}}"#);
+    let long = message(&"x".repeat(200_000));
+    let kept = keep(&table, &[large.clone(), long.clone()]);
     assert!(
-        table
-            .add(known(&OpenAiChat, &transcript.segments()[0], 0).unwrap())
-            .is_none()
+        kept[0].is_none() && kept[1].is_some(),
+        "rows take room, text takes none"
     );
     assert!(table.find(&OpenAiChat, large.as_bytes()).is_none());
+    assert!(table.find(&OpenAiChat, long.as_bytes()).is_some());
 }
 
 #[test]
@@ -119,6 +133,8 @@ fn a_body_of_counted_messages_is_recalled_with_its_counts() {
     let source: Source = Arc::new(body.clone().into_bytes());
     let recalled = Transcript::recalled(&SourceBytes(source), None).unwrap();
     assert!(recalled.segments()[0].counts.is_counted(Encoding::Cl100kBase));
+    assert_eq!(recalled.len(), messages.len());
+    assert_eq!(recalled.first_role(), Some(Role::User));
     assert_eq!(recalled.tokens(Encoding::Cl100kBase, None), counted);
     assert_eq!(recalled.to_json(), body.as_bytes());
     assert_eq!(recalled.model().as_deref(), Some("gpt-4o"));

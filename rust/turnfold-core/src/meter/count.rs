@@ -10,7 +10,7 @@ use super::models::ModelLabel;
 use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
 use crate::json::Document;
-use crate::known;
+use crate::known::{self, Known};
 use crate::recent;
 use crate::transcript::{Block, Message, Segment, TextForm, TextSpan, Transcript};
 
@@ -30,7 +30,7 @@ impl Transcript {
         let mut is_new = false;
         for (segment, &first) in self.segments.iter().zip(&self.starts) {
             let first = first as usize;
-            let last = first + segment.messages.len();
+            let last = first + segment.len();
             let (from, to) = (start.max(first), end.min(last));
             if from < to {
                 is_new |= !segment.counts.is_counted(encoding);
@@ -104,9 +104,12 @@ impl Segment {
     }
 
     fn count(&self, format: &'static dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
-        let mut counts = Counts::with_capacity(self.messages.len(), self.blocks.len());
-        for (index, message) in self.messages.iter().enumerate() {
-            let known = known::find(format, message.span.of(self.source.bytes()));
+        let mut counts = Counts::with_capacity(self.len(), self.blocks().len());
+        for (index, message) in self.messages().iter().enumerate() {
+            let bytes = message.span.of(self.source.bytes());
+            let is_counted = |known: &Arc<Known>| known.counts(tokenizer.encoding()).is_some();
+            let recalled = self.recalled().and_then(|recalled| recalled.known(index));
+            let known = recalled.filter(is_counted).or_else(|| known::find(format, bytes));
             if let Some(counted) = known.as_ref().and_then(|known| known.counts(tokenizer.encoding())) {
                 counts.add(counted);
                 continue;
@@ -150,10 +153,8 @@ impl Segment {
     ) -> MessageCounts {
         let (envelope, source) = (format.envelope(), self.source.bytes());
         let mut inside = TokenCount::ZERO;
-        let rows = message.blocks.start as usize..message.blocks.end as usize;
         let mut texts: Vec<Counted> = Vec::new();
-        let blocks = self.blocks.get(rows).unwrap_or_default().iter();
-        let blocks = blocks.map(|block| {
+        let blocks = self.blocks_of(message).iter().map(|block| {
             texts.clear();
             let spans = self.texts_of(block).iter();
             texts.extend(spans.map(|text| count_text(format, tokenizer, *text, source)));
@@ -168,7 +169,7 @@ impl Segment {
 
     pub(super) fn texts_of(&self, block: &Block) -> &[TextSpan] {
         let rows = block.texts.start as usize..block.texts.end as usize;
-        self.texts.get(rows).unwrap_or_default()
+        self.texts().get(rows).unwrap_or_default()
     }
 }
 
@@ -192,6 +193,8 @@ pub(crate) fn count_text(format: &dyn WireFormat, tokenizer: &Tokenizer, text: T
         return Counted { tokens: count.n, count };
     }
     let read = text.read(source);
+    #[cfg(test)]
+    crate::work::counted(read.len());
     let tokens = tokenizer.count(&read) as u64;
     Counted {
         tokens,

@@ -30,7 +30,7 @@ impl Transcript {
         let (mut sum, mut texts, mut bytes) = (TokenCount::ZERO, 0, 0);
         for (segment, &first) in self.segments.iter().zip(&self.starts) {
             let first = first as usize;
-            let (from, to) = (start.max(first), end.min(first + segment.messages.len()));
+            let (from, to) = (start.max(first), end.min(first + segment.len()));
             if from < to {
                 let (count, estimated, length) = self.estimate_messages(segment, from - first..to - first, encoding);
                 sum = sum + count;
@@ -58,10 +58,9 @@ impl Transcript {
         let tokenizer = encoding.tokenizer();
         let source = segment.source.bytes();
         let (mut sum, mut estimated, mut bytes) = (TokenCount::ZERO, 0, 0);
-        for message in segment.messages.get(range).unwrap_or_default() {
+        for message in segment.messages().get(range).unwrap_or_default() {
             let mut inside = TokenCount::ZERO;
-            let rows = message.blocks.start as usize..message.blocks.end as usize;
-            for block in segment.blocks.get(rows).unwrap_or_default() {
+            for block in segment.blocks_of(message) {
                 let counted: Vec<Counted> = segment
                     .texts_of(block)
                     .iter()

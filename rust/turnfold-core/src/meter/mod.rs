@@ -116,9 +116,35 @@ pub(crate) struct Counts {
 #[derive(Debug)]
 pub(crate) struct MessageCounts {
     /// As [`Counts::blocks`].
-    pub(crate) blocks: Box<[u64]>,
+    pub(crate) blocks: BlockCounts,
     /// What the message costs.
     pub(crate) count: TokenCount,
+}
+
+/// One count a block. Most messages have one block, whose count stands here.
+#[derive(Debug)]
+pub(crate) enum BlockCounts {
+    One(u64),
+    Other(Box<[u64]>),
+}
+
+impl BlockCounts {
+    fn all(&self) -> &[u64] {
+        match self {
+            Self::One(count) => std::slice::from_ref(count),
+            Self::Other(counts) => counts,
+        }
+    }
+}
+
+impl FromIterator<u64> for BlockCounts {
+    fn from_iter<I: IntoIterator<Item = u64>>(counts: I) -> Self {
+        let counts: Vec<u64> = counts.into_iter().collect();
+        match *counts {
+            [count] => Self::One(count),
+            _ => Self::Other(counts.into()),
+        }
+    }
 }
 
 impl Counts {
@@ -135,7 +161,7 @@ impl Counts {
     /// Adds the message that comes next.
     pub(crate) fn add(&mut self, message: &MessageCounts) {
         let sum = self.sums.last().copied().unwrap_or(TokenCount::ZERO);
-        self.blocks.extend_from_slice(&message.blocks);
+        self.blocks.extend_from_slice(message.blocks.all());
         self.sums.push(sum + message.count);
     }
 
@@ -241,12 +267,18 @@ pub struct HeadMemo {
     outside: Slots<OfModel>,
     tools: Slots<OfModel>,
     system: Slots<OfModel>,
+    holds_tools: OnceLock<bool>,
 }
 
 /// A count and the model that it is for.
 type OfModel = (Box<str>, TokenCount);
 
 impl HeadMemo {
+    /// Whether the request lists any tool, found out on first use.
+    pub(crate) fn holds_tools(&self, find: impl FnOnce() -> bool) -> bool {
+        *self.holds_tools.get_or_init(find)
+    }
+
     /// What stands outside the messages in all, made on first use.
     pub(crate) fn outside(&self, encoding: Encoding, model: &str, make: impl FnOnce() -> TokenCount) -> TokenCount {
         remembered(&self.outside, encoding, model, make)

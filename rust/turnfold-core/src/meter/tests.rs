@@ -5,7 +5,7 @@ use turnfold_tokens::Encoding;
 
 use super::models::ModelLabel;
 use super::{CountSource, TokenCount};
-use crate::transcript::{Segment, Source, Transcript};
+use crate::transcript::{Source, Transcript};
 
 const O200K: Encoding = Encoding::O200kBase;
 
@@ -176,10 +176,8 @@ fn appended_and_sliced_segments_keep_their_counts() {
     assert!(part.counts.is_counted(O200K));
     assert!(!part.counts.is_counted(Encoding::Cl100kBase));
     assert_eq!(part.counts(whole.format(), O200K).range(0..7), expected);
-    let fresh = Segment {
-        counts: super::CountMemo::default(),
-        ..segment.slice(5..12)
-    };
+    let mut fresh = segment.slice(5..12);
+    fresh.counts = super::CountMemo::default();
     assert_eq!(fresh.counts(whole.format(), O200K).range(0..7), expected);
     assert_eq!(
         fresh.counts(whole.format(), O200K).blocks,

@@ -1,14 +1,13 @@
 //! The short answer to whether calls and results are whole, which a transcript that goes on from another takes up where
 //! that one's check ended.
 
-use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use super::pairing::Half;
 use super::{BlockRef, Course, Pair, Pass, ScanOptions, Shape, block_at, key_of};
-use crate::json;
-use crate::keyed::{self, Keyed};
+use crate::keyed::Keyed;
 use crate::rules::ResultPlace;
-use crate::transcript::{BlockKind, BlockView, Transcript};
+use crate::transcript::{BlockView, Role, Transcript};
 
 /// What a [`super::PairTable`] says of calls and results that are not whole, without the pairs that are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,23 +64,8 @@ struct Ordinary {
 
 /// A call that an id was used for.
 struct Used<'a> {
-    at: BlockRef,
-    server_side: bool,
+    call: Half<'a>,
     answered: bool,
-    family: u8,
-    id: Cow<'a, [u8]>,
-}
-
-impl<'a> Used<'a> {
-    fn open(block: &BlockView<'a>, id: Cow<'a, [u8]>) -> Self {
-        Self {
-            at: BlockRef::of(block),
-            server_side: block.row.server_side,
-            answered: false,
-            family: block.row.family,
-            id,
-        }
-    }
 }
 
 /// Checks what [`super::pair`] with default options finds. O(blocks), and O(new blocks) for a transcript that was made by
@@ -167,66 +151,113 @@ fn ordinary(transcript: &Transcript, first: usize, from: &Ordinary, before: &Pai
     if rules.names_pair {
         return None;
     }
-    let anywhere = rules.result_place == ResultPlace::Later;
-    let mut calls: Vec<Used<'_>> = Vec::new();
-    let mut ids: Keyed<u32> = Keyed::default();
+    let mut matched = Matched {
+        place: rules.result_place,
+        from,
+        calls: Vec::new(),
+        ids: Keyed::default(),
+        course: from.course.clone(),
+        pairs: 0,
+    };
     for &(at, _) in &from.open {
-        let block = block_at(transcript, at)?;
-        let (hash, id) = hash_of(&block)?;
-        if ids.insert(hash, calls.len() as u32).is_some() {
-            return None;
-        }
-        calls.push(Used::open(&block, id));
+        matched.call(half_of(&block_at(transcript, at)?)?)?;
     }
-    let mut course = from.course.clone();
-    let mut pairs = 0;
-    for message in transcript.messages_from(first) {
-        course.enter(rules.result_place, &message, Shape::of(&message));
-        for block in message.blocks() {
-            match block.kind() {
-                BlockKind::ToolCall if !block.row.whole => {
-                    let (hash, id) = hash_of(&block)?;
-                    let earlier = from.ids.iter().any(|ids| ids.contains_key(&hash));
-                    if earlier || ids.insert(hash, calls.len() as u32).is_some() {
-                        return None;
-                    }
-                    calls.push(Used::open(&block, id));
+    for (segment, &start) in transcript.segments.iter().zip(&transcript.starts) {
+        let skipped = first.saturating_sub(start as usize).min(segment.len());
+        let index = |k: usize| start as usize + skipped + k;
+        let source = segment.source.bytes();
+        if let Some(recalled) = segment.recalled() {
+            for (k, item) in recalled.items().iter().skip(skipped).enumerate() {
+                let known = &*item.known;
+                matched.enter(index(k), known.role, known.pairing.shape);
+                for half in known.pairing.halves(index(k), item.start, source)? {
+                    matched.half(half)?;
                 }
-                BlockKind::ToolResult => {
-                    let (hash, id) = hash_of(&block)?;
-                    let call = calls.get_mut(*ids.get(&hash)? as usize)?;
-                    let opened = call.server_side || course.opened_by(call.at.message);
-                    let in_place = anywhere || call.server_side || (course.in_place && opened);
-                    if call.answered || !in_place || call.family != block.row.family || call.id != id {
-                        return None;
-                    }
-                    call.answered = true;
-                    course.open_tail &= opened;
-                    pairs += 1;
+            }
+            continue;
+        }
+        for (k, row) in segment.messages().iter().skip(skipped).enumerate() {
+            let blocks = segment.blocks_of(row);
+            matched.enter(index(k), row.role, Shape::of(blocks));
+            for (block, row) in blocks.iter().enumerate() {
+                let at = BlockRef {
+                    message: index(k),
+                    block,
+                };
+                if let Some(half) = Half::of(at, row, source)? {
+                    matched.half(half)?;
                 }
-                _ => {}
             }
         }
     }
-    let waits = |call: &&Used<'_>| course.open_tail && course.opened_by(call.at.message);
-    let open = || calls.iter().filter(|call| !call.answered);
-    let found = PairCheck {
-        pairs: before.pairs + pairs,
-        pending: open().filter(waits).map(|call| call.at).collect(),
-        abandoned: open().filter(|call| !waits(call)).map(|call| call.at).collect(),
-        misplaced: before.misplaced.clone(),
-        ..PairCheck::default()
-    };
-    let open = open().map(|call| (call.at, call.server_side)).collect();
-    Some(Checked {
-        messages: transcript.len(),
-        found,
-        course: Some(Ordinary {
-            course,
-            open,
-            ids: with(&from.ids, ids),
-        }),
-    })
+    Some(matched.checked(transcript.len(), before))
+}
+
+/// Where [`ordinary`] stands.
+struct Matched<'a> {
+    place: ResultPlace,
+    from: &'a Ordinary,
+    /// Those that may be answered, and were.
+    calls: Vec<Used<'a>>,
+    /// Hashes of the ids of `calls`.
+    ids: Keyed<u32>,
+    course: Course,
+    pairs: usize,
+}
+
+impl<'a> Matched<'a> {
+    fn enter(&mut self, index: usize, role: Role, shape: Shape) {
+        self.course.enter(self.place, index, role, shape);
+    }
+
+    fn half(&mut self, half: Half<'a>) -> Option<()> {
+        if half.is_call {
+            let earlier = self.from.ids.iter().any(|ids| ids.contains_key(&half.hash));
+            return if earlier { None } else { self.call(half) };
+        }
+        let anywhere = self.place == ResultPlace::Later;
+        let used = self.calls.get_mut(*self.ids.get(&half.hash)? as usize)?;
+        let call = &used.call;
+        let opened = call.server_side || self.course.opened_by(call.at.message);
+        let in_place = anywhere || call.server_side || (self.course.in_place && opened);
+        if used.answered || !in_place || call.family != half.family || call.id != half.id {
+            return None;
+        }
+        used.answered = true;
+        self.course.open_tail &= opened;
+        self.pairs += 1;
+        Some(())
+    }
+
+    fn call(&mut self, call: Half<'a>) -> Option<()> {
+        if self.ids.insert(call.hash, self.calls.len() as u32).is_some() {
+            return None;
+        }
+        self.calls.push(Used { call, answered: false });
+        Some(())
+    }
+
+    fn checked(self, messages: usize, before: &PairCheck) -> Checked {
+        let waits = |call: &&Half<'_>| self.course.open_tail && self.course.opened_by(call.at.message);
+        let open = || self.calls.iter().filter(|used| !used.answered).map(|used| &used.call);
+        let found = PairCheck {
+            pairs: before.pairs + self.pairs,
+            pending: open().filter(waits).map(|call| call.at).collect(),
+            abandoned: open().filter(|call| !waits(call)).map(|call| call.at).collect(),
+            misplaced: before.misplaced.clone(),
+            ..PairCheck::default()
+        };
+        let open = open().map(|call| (call.at, call.server_side)).collect();
+        Checked {
+            messages,
+            found,
+            course: Some(Ordinary {
+                course: self.course,
+                open,
+                ids: with(&self.from.ids, self.ids),
+            }),
+        }
+    }
 }
 
 /// Hashes of the ids of calls and results from message `first` on. `None` where a call or result is not known by an id
@@ -236,41 +267,26 @@ fn fresh_ids(transcript: &Transcript, first: usize, from: &Ordinary) -> Option<K
         return None;
     }
     let mut fresh = Keyed::default();
-    let open = from
-        .open
-        .iter()
-        .map(|&(at, _)| hash_of(&block_at(transcript, at)?).map(|(hash, _)| hash));
+    let open = from.open.iter();
+    let open = open.map(|&(at, _)| Some(half_of(&block_at(transcript, at)?)?.hash));
     let open = open.collect::<Option<Vec<u64>>>()?;
     for block in transcript.messages_from(first).flat_map(|message| message.blocks()) {
-        let is_call = match block.kind() {
-            BlockKind::ToolCall if block.row.whole => continue,
-            BlockKind::ToolCall => true,
-            BlockKind::ToolResult => false,
-            _ => continue,
+        let at = BlockRef::of(&block);
+        let Some(half) = Half::of(at, block.row, block.segment.source.bytes())? else {
+            continue;
         };
-        let (hash, _) = hash_of(&block)?;
-        let earlier = from.ids.iter().any(|ids| ids.contains_key(&hash));
-        if earlier && (is_call || !open.contains(&hash)) {
+        let earlier = from.ids.iter().any(|ids| ids.contains_key(&half.hash));
+        if earlier && (half.is_call || !open.contains(&half.hash)) {
             return None;
         }
-        fresh.insert(hash, 0);
+        fresh.insert(half.hash, 0);
     }
     Some(fresh)
 }
 
-/// A call's or result's id, its escapes resolved, with its hash; `None` where it is known by more or other than that.
-/// Two ids of one hash only cost a pass over everything.
-fn hash_of<'a>(block: &BlockView<'a>) -> Option<(u64, Cow<'a, [u8]>)> {
-    let row = block.row;
-    if row.by_name || row.non_blocking || row.part_of.is_some() {
-        return None;
-    }
-    let literal = row.call_id?.of(block.segment.source.bytes());
-    let id = match literal {
-        [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => Cow::Borrowed(inner),
-        _ => Cow::Owned(json::unescape(literal).into_owned().into_bytes()),
-    };
-    Some((keyed::hash(&id, u64::from(row.family)), id))
+/// A call or result that is known by its id. Two ids of one hash only cost a pass over everything.
+fn half_of<'a>(block: &BlockView<'a>) -> Option<Half<'a>> {
+    Half::of(BlockRef::of(block), block.row, block.segment.source.bytes())?
 }
 
 /// The tables and one more, the last ones joined so that there stay O(log ids) of them.

@@ -83,15 +83,10 @@ impl Transcript {
         }
         drop(document);
         let mut segments = self.first_segments(shared.messages);
-        segments.push(Arc::new(Segment {
-            source: SourceBytes(Arc::new(rest.to_vec())),
-            messages,
-            blocks: rows.blocks,
-            texts: rows.texts,
-            listed: true,
-            counts: CountMemo::default(),
-        }));
-        segments.retain(|segment| !segment.messages.is_empty());
+        let source = SourceBytes(Arc::new(rest.to_vec()));
+        let counts = CountMemo::default();
+        segments.push(Arc::new(Segment::new(source, messages, rows, true, counts)));
+        segments.retain(|segment| !segment.is_empty());
         Segment::merge_tail(&mut segments, 0);
         let extended = Self::from_segments(self.format, reason, Arc::clone(&self.head), segments);
         Some(Self {
@@ -114,7 +109,8 @@ impl Transcript {
             if !segment.listed || segment.starts_with_comma() != (shared.messages > 0) {
                 break;
             }
-            let (first, last) = (segment.messages.first()?, segment.messages.last()?);
+            let messages = segment.messages();
+            let (first, last) = (messages.first()?, messages.last()?);
             let own = Span {
                 start: first.gap.start,
                 end: last.span.end,
@@ -122,12 +118,12 @@ impl Transcript {
             let rest = body.get(shared.end..)?;
             let same = common_prefix(own.of(segment.source.bytes()), rest);
             let end = own.start + same as u32;
-            let whole = segment.messages.partition_point(|message| message.span.end <= end);
-            if let Some(message) = whole.checked_sub(1).and_then(|k| segment.messages.get(k)) {
+            let whole = messages.partition_point(|message| message.span.end <= end);
+            if let Some(message) = whole.checked_sub(1).and_then(|k| messages.get(k)) {
                 shared.messages += whole;
                 shared.end += (message.span.end - own.start) as usize;
             }
-            if whole < segment.messages.len() {
+            if whole < messages.len() {
                 break;
             }
         }
@@ -139,7 +135,7 @@ impl Transcript {
         let mut segments = Vec::with_capacity(self.segments.len() + 1);
         for (segment, &start) in self.segments.iter().zip(&self.starts) {
             let wanted = end.saturating_sub(start as usize);
-            if wanted >= segment.messages.len() {
+            if wanted >= segment.len() {
                 segments.push(Arc::clone(segment));
             } else if wanted > 0 {
                 segments.push(Arc::new(segment.slice(0..wanted)));

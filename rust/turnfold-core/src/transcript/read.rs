@@ -110,14 +110,7 @@ impl Transcript {
             source: source.clone(),
             ..Head::of_body(&document, start as usize, format)
         };
-        let segment = Segment {
-            source,
-            messages: read,
-            blocks: rows.blocks,
-            texts: rows.texts,
-            listed: true,
-            counts: CountMemo::default(),
-        };
+        let segment = Segment::new(source, read, rows, true, CountMemo::default());
         let read = Self::from_segments(format, reason, Arc::new(head), vec![Arc::new(segment)]);
         Ok(Self {
             named: named.is_some(),
@@ -160,12 +153,12 @@ impl Transcript {
         head: Arc<Head>,
         mut segments: Vec<Arc<Segment>>,
     ) -> Self {
-        segments.retain(|s| !s.messages.is_empty());
+        segments.retain(|s| !s.is_empty());
         let mut starts = Vec::with_capacity(segments.len() + 1);
         let mut count = 0;
         starts.push(count);
         for segment in &segments {
-            count += segment.messages.len() as u32;
+            count += segment.len() as u32;
             starts.push(count);
         }
         Self {
@@ -244,14 +237,7 @@ impl Segment {
             join(format, index, path)
         })?;
         drop(document);
-        Ok(Self {
-            source,
-            messages: vec![message],
-            blocks: rows.blocks,
-            texts: rows.texts,
-            listed: false,
-            counts: CountMemo::default(),
-        })
+        Ok(Self::new(source, vec![message], rows, false, CountMemo::default()))
     }
 }
 

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::read::{NAMED, join, read_message};
-use super::{Segment, SourceBytes, Span, Transcript};
-use crate::formats::{self, Evidence, Leaning, Rows, WireFormat};
+use super::{Block, Segment, SegmentRows, SourceBytes, Span, TextSpan, Transcript};
+use crate::formats::{self, Evidence, Rows, WireFormat};
 use crate::json::Document;
 use crate::known::{self, Known};
 use crate::meter::{CountMemo, Counts};
@@ -17,13 +17,28 @@ const UNKNOWN: usize = 2;
 /// A guess at the bytes of a message, for the size of tables.
 const EXPECTED_BYTES: usize = 1_024;
 
-/// The rows of a list of messages, as far as it is read.
-#[derive(Default)]
-struct Reading {
-    rows: Rows,
-    messages: Vec<super::Message>,
-    known: Vec<Option<Arc<Known>>>,
-    leanings: Vec<Leaning>,
+/// The messages of a list, as far as it is read, by what is known of them.
+#[derive(Debug, Default)]
+pub(crate) struct Recalled {
+    items: Vec<Item>,
+}
+
+/// One message of a list.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) known: Arc<Known>,
+    /// Where it starts; the gap before it ends there.
+    pub(crate) start: u32,
+    gap: u32,
+}
+
+impl Item {
+    fn span(&self) -> Span {
+        Span {
+            start: self.start,
+            end: self.start + self.known.len,
+        }
+    }
 }
 
 impl Transcript {
@@ -33,8 +48,8 @@ impl Transcript {
         let body = source.bytes();
         u32::try_from(body.len()).ok()?;
         let (start, levels) = list_start(body)?;
-        let (reading, end) = Reading::of(body, start, levels, named)?;
-        let format = named.or_else(|| reading.known.iter().flatten().next().map(|known| known.format))?;
+        let (recalled, end) = Recalled::of(body, start, levels, named)?;
+        let format = named.or_else(|| recalled.items.first().map(|item| item.known.format))?;
         // The body without its messages, which has the same fields in the same places but for these.
         let mut outside = Vec::with_capacity(start + body.len() - end);
         outside.extend_from_slice(body.get(..start)?);
@@ -47,8 +62,9 @@ impl Transcript {
         let (mut evidence, mut reason) = (None, Cow::Borrowed(NAMED));
         if named.is_none() {
             let found = evidence.insert(Evidence::of_body(document.root(), conversation.value, &candidates));
-            for (index, (message, leaning)) in reading.messages.iter().zip(&reading.leanings).enumerate() {
-                found.add_known(index, message.span.of(body), leaning)?;
+            for (index, item) in recalled.items.iter().enumerate() {
+                let bytes = item.span().of(body);
+                found.add_known(index, bytes, item.known.leaning(bytes)?)?;
             }
             let (judged, why) = found.weigh(std::iter::empty()).ok()?;
             if judged.name() != format.name() {
@@ -56,18 +72,11 @@ impl Transcript {
             }
             reason = why;
         }
-        let counts = reading.counts();
+        let counts = recalled.counts();
         let mut head = super::Head::of_body(&document, start, format);
         drop(document);
         head.source = SourceBytes(Arc::new(outside));
-        let segment = Segment {
-            source: source.clone(),
-            messages: reading.messages,
-            blocks: reading.rows.blocks,
-            texts: reading.rows.texts,
-            listed: true,
-            counts,
-        };
+        let segment = Segment::of_recalled(source.clone(), recalled, counts);
         let read = Self::from_segments(format, reason, Arc::new(head), vec![Arc::new(segment)]);
         Some(Self {
             named: named.is_some(),
@@ -109,85 +118,90 @@ fn skip_white(bytes: &[u8], at: usize) -> usize {
     at + rest.iter().take_while(|byte| b" \n\r\t".contains(byte)).count()
 }
 
-impl Reading {
+impl Recalled {
     /// Reads the list whose first item may stand at `start`; also gives one past the last item.
     fn of(body: &[u8], start: usize, levels: usize, named: Option<&'static dyn WireFormat>) -> Option<(Self, usize)> {
-        let mut reading = Self::default();
-        let expected = (body.len() - start) / EXPECTED_BYTES;
-        reading.messages.reserve(expected);
-        reading.rows.blocks.reserve(expected);
+        let mut items: Vec<Item> = Vec::with_capacity((body.len() - start) / EXPECTED_BYTES);
         let (mut format, mut edge, mut unknown) = (named, start, 0);
         loop {
             let mut at = skip_white(body, edge);
-            match (body.get(at)?, reading.messages.is_empty()) {
-                (b']', _) => return Some((reading, edge)),
+            match (body.get(at)?, items.is_empty()) {
+                (b']', _) => return Some((Self { items }, edge)),
                 (b',', false) => at = skip_white(body, at + 1),
                 (_, true) => {}
                 _ => return None,
             }
             let rest = body.get(at..).filter(|rest| rest.first() == Some(&b'{'))?;
-            let gap = Span {
-                start: edge as u32,
-                end: at as u32,
-            };
-            if let Some(known) = known::find_first(format.map(|format| format as &dyn WireFormat), rest) {
+            let found = known::find_first(format.map(|format| format as &dyn WireFormat), rest);
+            let known = if let Some(known) = found {
                 format = Some(known.format);
-                edge = at + known.bytes.len();
-                reading.add_known(known, gap, named.is_none())?;
+                known
             } else {
                 unknown += 1;
-                if unknown * 2 > reading.messages.len() + 1 + UNKNOWN {
+                if unknown * 2 > items.len() + 1 + UNKNOWN {
                     return None;
                 }
-                edge = Document::value_end(body, at, levels)?;
-                reading.add_unknown(body.get(at..edge)?, gap, format?, named.is_none())?;
-            }
+                let end = Document::value_end(body, at, levels)?;
+                Arc::new(read(body.get(at..end)?, items.len(), format?)?)
+            };
+            let gap = edge as u32;
+            edge = at + known.len as usize;
+            items.push(Item {
+                known,
+                start: at as u32,
+                gap,
+            });
         }
     }
 
-    fn add_known(&mut self, known: Arc<Known>, gap: Span, leans: bool) -> Option<()> {
-        self.add(gap, &known.message, &known.blocks, &known.texts);
-        if leans {
-            self.leanings.push(*known.leaning()?);
-        }
-        self.known.push(Some(known));
-        Some(())
+    pub(crate) fn items(&self) -> &[Item] {
+        &self.items
     }
 
-    fn add_unknown(&mut self, bytes: &[u8], gap: Span, format: &'static dyn WireFormat, leans: bool) -> Option<()> {
-        let document = Document::parse(bytes).ok()?;
-        let mut rows = Rows::default();
-        let index = self.messages.len();
-        let path = |path: &str| join(format, index, path);
-        let message = read_message(format, document.root(), false, &mut rows, &path).ok()?;
-        self.add(gap, &message, &rows.blocks, &rows.texts);
-        if leans {
-            self.leanings.push(Leaning::of(document.root(), format));
-        }
-        self.known.push(None);
-        Some(())
+    /// What is known of one of its messages.
+    pub(crate) fn known(&self, index: usize) -> Option<Arc<Known>> {
+        self.items.get(index).map(|item| Arc::clone(&item.known))
     }
 
-    /// Adds the rows of a message that starts where its gap ends; theirs start at 0.
-    fn add(&mut self, gap: Span, message: &super::Message, blocks: &[super::Block], texts: &[super::TextSpan]) {
-        let (first_block, first_text) = (self.rows.block_count(), self.rows.text_count());
-        self.messages.push(message.moved(gap, gap.end, first_block));
-        let moved = blocks
-            .iter()
-            .map(|block| block.moved(0, gap.end, first_text + block.texts.start));
-        self.rows.blocks.extend(moved);
-        self.rows.texts.extend(texts.iter().map(|text| text.moved(0, gap.end)));
+    /// The rows of all messages.
+    pub(super) fn rows(&self) -> SegmentRows {
+        let mut made = SegmentRows::default();
+        made.messages.reserve(self.items.len());
+        made.blocks.reserve(self.items.len());
+        for item in &self.items {
+            let (first_block, first_text) = (made.blocks.len() as u32, made.texts.len() as u32);
+            let gap = Span {
+                start: item.gap,
+                end: item.start,
+            };
+            let rows = &*item.known.rows;
+            made.messages.push(rows.message.moved(gap, item.start, first_block));
+            let moved = |block: &Block| block.moved(0, item.start, first_text + block.texts.start);
+            made.blocks.extend(rows.blocks.iter().map(moved));
+            let moved = |text: &TextSpan| text.moved(0, item.start);
+            made.texts.extend(rows.texts.iter().map(moved));
+        }
+        made
     }
 
     /// The counts in every encoding in which all messages have them.
     fn counts(&self) -> CountMemo {
         CountMemo::of_slots(|slot| {
-            self.known.first()?.as_ref()?.slot(slot)?;
-            let mut counts = Counts::with_capacity(self.messages.len(), self.rows.blocks.len());
-            for known in &self.known {
-                counts.add(known.as_ref()?.slot(slot)?);
+            self.items.first()?.known.slot(slot)?;
+            let mut counts = Counts::with_capacity(self.items.len(), self.items.len());
+            for item in &self.items {
+                counts.add(item.known.slot(slot)?);
             }
             Some(counts)
         })
     }
+}
+
+/// Reads message `index` of a list, alone.
+fn read(bytes: &[u8], index: usize, format: &'static dyn WireFormat) -> Option<Known> {
+    let document = Document::parse(bytes).ok()?;
+    let mut rows = Rows::default();
+    let path = |path: &str| join(format, index, path);
+    let message = read_message(format, document.root(), false, &mut rows, &path).ok()?;
+    Some(Known::new(format, bytes, message, rows))
 }

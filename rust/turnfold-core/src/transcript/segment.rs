@@ -1,52 +1,141 @@
 //! Segments cut and joined, with their rows and the counts made so far.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use super::{Block, Message, Segment, SourceBytes, Span, TextSpan};
+use super::{Block, Message, Recalled, Role, Segment, SegmentRows, SourceBytes, Span, TextSpan};
+use crate::formats::Rows;
+use crate::meter::CountMemo;
 
 /// Two segments at the tail are merged only while their bytes together stay under this: copying more costs more than
 /// one handle saves.
 const MERGE_BYTES: usize = 1 << 20;
 
 impl Segment {
+    pub(crate) fn new(
+        source: SourceBytes,
+        messages: Vec<Message>,
+        rows: Rows,
+        listed: bool,
+        counts: CountMemo,
+    ) -> Self {
+        let Rows { blocks, texts } = rows;
+        let rows = SegmentRows {
+            messages,
+            blocks,
+            texts,
+        };
+        Self {
+            source,
+            rows: rows.into(),
+            recalled: None,
+            listed,
+            counts,
+        }
+    }
+
+    /// A segment of messages that are known; their rows are made when they are asked for.
+    pub(super) fn of_recalled(source: SourceBytes, recalled: Recalled, counts: CountMemo) -> Self {
+        Self {
+            source,
+            rows: OnceLock::new(),
+            recalled: Some(recalled),
+            listed: true,
+            counts,
+        }
+    }
+
+    fn rows(&self) -> &SegmentRows {
+        let make = || self.recalled.as_ref().map(Recalled::rows).unwrap_or_default();
+        self.rows.get_or_init(make)
+    }
+
+    /// What is known of its messages, where none of them was read.
+    pub(crate) fn recalled(&self) -> Option<&Recalled> {
+        self.recalled.as_ref()
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        match &self.recalled {
+            Some(recalled) => recalled.items().len(),
+            None => self.messages().len(),
+        }
+    }
+
+    /// Whether there is no message.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One row a message.
+    pub fn messages(&self) -> &[Message] {
+        &self.rows().messages
+    }
+
+    /// One row a block, in message order.
+    pub fn blocks(&self) -> &[Block] {
+        &self.rows().blocks
+    }
+
+    /// One row a counted text, in block order.
+    pub fn texts(&self) -> &[TextSpan] {
+        &self.rows().texts
+    }
+
+    /// The blocks of one of its messages.
+    pub fn blocks_of(&self, message: &Message) -> &[Block] {
+        self.blocks().get(usize_range(&message.blocks)).unwrap_or_default()
+    }
+
+    /// Who speaks in a message.
+    pub(super) fn role(&self, index: usize) -> Option<Role> {
+        match &self.recalled {
+            Some(recalled) => recalled.items().get(index).map(|item| item.known.role),
+            None => self.messages().get(index).map(|message| message.role),
+        }
+    }
+
+    /// About how much memory its source and its rows take.
+    pub(super) fn held_bytes(&self) -> usize {
+        let rows = size_of_val(self.messages()) + size_of_val(self.blocks()) + size_of_val(self.texts());
+        rows + self.source.bytes().len()
+    }
+
     /// The messages `range` (indices within this segment, clamped to it) as a segment of their own over the same
     /// source. Counts already made come along. O(rows in the range); no byte is copied.
     #[must_use]
     pub fn slice(&self, range: Range<usize>) -> Self {
-        let stop = range.end.min(self.messages.len());
+        let stop = range.end.min(self.len());
         let start = range.start.min(stop);
-        let rows = &self.messages[start..stop];
-        let blocks = match (rows.first(), rows.last()) {
+        let mut messages = self.messages().get(start..stop).unwrap_or_default().to_vec();
+        let blocks = match (messages.first(), messages.last()) {
             (Some(first), Some(last)) => first.blocks.start..last.blocks.end,
             _ => 0..0,
         };
-        let block_rows = self.blocks.get(usize_range(&blocks)).unwrap_or_default();
-        let texts = match (block_rows.first(), block_rows.last()) {
+        let mut rows = Rows {
+            blocks: self.blocks().get(usize_range(&blocks)).unwrap_or_default().to_vec(),
+            texts: Vec::new(),
+        };
+        let texts = match (rows.blocks.first(), rows.blocks.last()) {
             (Some(first), Some(last)) => first.texts.start..last.texts.end,
             _ => 0..0,
         };
-        let mut part = Self {
-            source: self.source.clone(),
-            messages: rows.to_vec(),
-            blocks: block_rows.to_vec(),
-            texts: self.texts.get(usize_range(&texts)).unwrap_or_default().to_vec(),
-            listed: self.listed,
-            counts: self.counts.slice(&(start..stop), &usize_range(&blocks)),
-        };
-        for message in &mut part.messages {
+        rows.texts = self.texts().get(usize_range(&texts)).unwrap_or_default().to_vec();
+        for message in &mut messages {
             message.blocks = shift(&message.blocks, blocks.start, 0);
         }
-        for block in &mut part.blocks {
+        for block in &mut rows.blocks {
             block.texts = shift(&block.texts, texts.start, 0);
         }
-        part
+        let counts = self.counts.slice(&(start..stop), &usize_range(&blocks));
+        Self::new(self.source.clone(), messages, rows, self.listed, counts)
     }
 
     /// Whether a comma stands before the first message.
     pub(super) fn starts_with_comma(&self) -> bool {
         let gap = self
-            .messages
+            .messages()
             .first()
             .map_or(&b""[..], |first| first.gap.of(self.source.bytes()));
         memchr::memchr(b',', gap).is_some()
@@ -59,7 +148,7 @@ impl Segment {
     pub(super) fn merge_tail(segments: &mut Vec<Arc<Self>>, fixed: usize) {
         while let [first @ .., before, last] = segments.as_slice() {
             if first.len() < fixed
-                || last.messages.len() < before.messages.len()
+                || last.len() < before.len()
                 || before.written_bytes() + last.written_bytes() > MERGE_BYTES
             {
                 return;
@@ -74,20 +163,18 @@ impl Segment {
     fn joined(first: &Self, second: &Self) -> Self {
         let mut joined = Joined {
             bytes: Vec::with_capacity(first.written_bytes() + second.written_bytes()),
-            messages: Vec::with_capacity(first.messages.len() + second.messages.len()),
-            blocks: Vec::with_capacity(first.blocks.len() + second.blocks.len()),
-            texts: Vec::with_capacity(first.texts.len() + second.texts.len()),
+            messages: Vec::with_capacity(first.len() + second.len()),
+            rows: Rows {
+                blocks: Vec::with_capacity(first.blocks().len() + second.blocks().len()),
+                texts: Vec::with_capacity(first.texts().len() + second.texts().len()),
+            },
         };
         joined.add(first);
         joined.add(second);
-        Self {
-            source: SourceBytes(Arc::new(joined.bytes)),
-            messages: joined.messages,
-            blocks: joined.blocks,
-            texts: joined.texts,
-            listed: first.listed && second.listed && second.starts_with_comma(),
-            counts: first.counts.joined(&second.counts),
-        }
+        let listed = first.listed && second.listed && second.starts_with_comma();
+        let counts = first.counts.joined(&second.counts);
+        let source = SourceBytes(Arc::new(joined.bytes));
+        Self::new(source, joined.messages, joined.rows, listed, counts)
     }
 }
 
@@ -138,23 +225,25 @@ impl TextSpan {
 struct Joined {
     bytes: Vec<u8>,
     messages: Vec<Message>,
-    blocks: Vec<Block>,
-    texts: Vec<TextSpan>,
+    rows: Rows,
 }
 
 impl Joined {
     fn add(&mut self, segment: &Segment) {
         let source = segment.source.bytes();
-        for row in &segment.messages {
+        for row in segment.messages() {
             let gap = self.copy(row.gap, source);
             let span = self.copy(row.span, source);
-            let first_block = self.blocks.len() as u32;
-            for block in segment.blocks.get(usize_range(&row.blocks)).unwrap_or_default() {
-                let first_text = self.texts.len() as u32;
-                let texts = segment.texts.get(usize_range(&block.texts)).unwrap_or_default();
-                self.texts
+            let first_block = self.rows.block_count();
+            for block in segment.blocks_of(row) {
+                let first_text = self.rows.text_count();
+                let texts = segment.texts().get(usize_range(&block.texts)).unwrap_or_default();
+                self.rows
+                    .texts
                     .extend(texts.iter().map(|text| text.moved(row.span.start, span.start)));
-                self.blocks.push(block.moved(row.span.start, span.start, first_text));
+                self.rows
+                    .blocks
+                    .push(block.moved(row.span.start, span.start, first_text));
             }
             self.messages.push(row.moved(gap, span.start, first_block));
         }

@@ -27,14 +27,16 @@ impl<'a> MessageView<'a> {
         self.row.span.of(self.segment.source.bytes())
     }
 
+    /// The rows of its blocks, in order.
+    pub fn rows(&self) -> &'a [Block] {
+        let range = self.row.blocks.start as usize..self.row.blocks.end as usize;
+        self.segment.blocks().get(range).unwrap_or_default()
+    }
+
     /// Its blocks, in order.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockView<'a>> + use<'a> {
-        let (message, segment, range) = (self.index, self.segment, self.row.blocks.clone());
-        let rows = segment
-            .blocks
-            .get(range.start as usize..range.end as usize)
-            .unwrap_or_default();
-        rows.iter().enumerate().map(move |(index, row)| BlockView {
+        let (message, segment) = (self.index, self.segment);
+        self.rows().iter().enumerate().map(move |(index, row)| BlockView {
             message,
             index,
             segment,
@@ -77,7 +79,7 @@ impl<'a> BlockView<'a> {
         let source = self.segment.source.bytes();
         let range = self.row.texts.start as usize..self.row.texts.end as usize;
         self.segment
-            .texts
+            .texts()
             .get(range)
             .unwrap_or_default()
             .iter()

@@ -10,7 +10,7 @@ impl Transcript {
     /// every kept message and everything outside the array still leave as the caller's own bytes. O(bytes).
     pub fn to_json(&self) -> Vec<u8> {
         let head = &*self.head;
-        let inside: usize = self.segments.iter().map(|s| s.written_bytes() + s.messages.len()).sum();
+        let inside: usize = self.segments.iter().map(|s| s.written_bytes() + s.len()).sum();
         let mut out = Vec::with_capacity(head.before.len() + inside + head.after.len());
         self.write(&mut |bytes| out.extend_from_slice(bytes));
         out
@@ -94,13 +94,13 @@ impl Transcript {
 impl Segment {
     /// Bytes that its messages and their gaps take.
     pub(super) fn written_bytes(&self) -> usize {
-        self.messages.iter().map(|m| m.span.len() + m.gap.len()).sum()
+        self.messages().iter().map(|m| m.span.len() + m.gap.len()).sum()
     }
 }
 
 impl Span {
     /// The span moved by `from -> to`, its length kept.
-    pub(super) fn moved(self, from: u32, to: u32) -> Self {
+    pub(crate) fn moved(self, from: u32, to: u32) -> Self {
         let start = self.start.saturating_sub(from).saturating_add(to);
         Self {
             start,

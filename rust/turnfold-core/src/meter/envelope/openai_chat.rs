@@ -144,8 +144,8 @@ impl Envelope for OpenAiChatEnvelope {
         };
         let outside = head.counts.outside(encoding, model, memo);
         // Tools join a system message that opens the request, whose frame is counted with it.
-        let first = transcript.message(0).map(|first| first.row.role);
-        if !reasons && outside.n > FRAME && matches!(first, Some(Role::System)) && holds_tools(transcript) {
+        let opened = transcript.first_role() == Some(Role::System);
+        if !reasons && outside.n > FRAME && opened && holds_tools(transcript) {
             sum = TokenCount::estimate(sum.n - FRAME, sum.lo - FRAME, sum.hi);
         }
         sum + outside
@@ -154,8 +154,11 @@ impl Envelope for OpenAiChatEnvelope {
 
 fn holds_tools(transcript: &Transcript) -> bool {
     let head = transcript.head();
-    head.tools
-        .is_some_and(|tools| holds_items(tools.of(head.source.bytes())))
+    let find = || {
+        let tools = head.tools.map(|tools| tools.of(head.source.bytes()));
+        tools.is_some_and(holds_items)
+    };
+    head.counts.holds_tools(find)
 }
 
 /// The schema that a reply must keep to.
