@@ -420,8 +420,12 @@ impl Transcript {
 
     /// Number of messages at the start that are instructions (system or developer).
     pub fn leading(&self) -> usize {
-        self.messages()
-            .take_while(|m| matches!(m.role(), Role::System | Role::Developer))
+        let roles = self
+            .segments
+            .iter()
+            .flat_map(|segment| (0..segment.len()).map_while(|index| segment.role(index)));
+        roles
+            .take_while(|role| matches!(role, Role::System | Role::Developer))
             .count()
     }
 

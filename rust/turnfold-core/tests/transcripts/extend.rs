@@ -262,7 +262,7 @@ fn a_continuation_shares_the_rows_and_counts_of_what_came_before() {
         1,
         "no more of the body is kept than its new messages"
     );
-    assert_eq!(next.segments()[1].messages.len(), 3);
+    assert_eq!(next.segments()[1].len(), 3);
 }
 
 #[test]
