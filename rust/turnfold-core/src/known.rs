@@ -2,122 +2,96 @@
 //!
 //! One table for the whole process, which all tenants of a gateway share. It holds no text: a message is the same if its
 //! length and a 128-bit digest are, which, as the hash that leads to it, has a random key of the process, so that nobody
-//! can aim at a slot or at another's message. A message that is found is not parsed: its rows, counts, call ids and what
-//! it says of its format are known. The table is in parts with a lock each, holds at most [`LIMIT_BYTES`] and lets go of
-//! what was not asked for since its turn came last. What it holds changes what a call costs, never what it says.
+//! can aim at a slot or at another's message. A message that is found is not parsed: its counts, call ids, rows and what
+//! it says of its format are known.
+//!
+//! What was counted together stands together in memory: it is mostly asked for together, and to fetch it is most of the
+//! cost. The table is in parts with a lock each, holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was
+//! asked for since their turn came last. What it holds changes what a call costs, never what it says.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
-use crate::formats::{Leaning, Rows, WireFormat};
-use crate::json::Document;
+use crate::formats::WireFormat;
 use crate::keyed::{self, Keyed};
-use crate::meter::{MessageCounts, Slots, slot_of};
-use crate::pairs::Pairing;
-use crate::transcript::{Block, Message, Role, Segment, Span, TextSpan};
-use turnfold_tokens::Encoding;
+use crate::transcript::{Message, Segment};
 
-/// How much the table holds, in bytes of rows.
+mod message;
+
+pub(crate) use message::Known;
+
+/// How much the table holds, in bytes of what messages yield.
 const LIMIT_BYTES: usize = 64 << 20;
 const SHARDS: usize = 64;
 /// Messages that start alike are told apart by this many bytes; of shorter ones, all count.
 const START_BYTES: usize = 128;
 /// How many messages with one start are kept.
 const ALIKE: usize = 8;
+/// The share of the table that one message may take at most, and a batch about.
+const LARGEST_SHARE: usize = 256;
+/// How many messages a batch has at most: those of one body that are the same stand in one only once.
+const BATCH: usize = 64;
 
-/// A message, its spans from its own start on. What metering asks for stands in front, the rows elsewhere.
+/// Messages that were counted together.
 #[derive(Debug)]
-#[repr(C)]
-pub(crate) struct Known {
+pub(crate) struct Batch {
     pub(crate) format: &'static dyn WireFormat,
-    /// How many bytes it has.
-    pub(crate) len: u32,
-    pub(crate) role: Role,
-    leaning: OnceLock<Option<Leaning>>,
-    /// Its calls and results.
-    pub(crate) pairing: Pairing,
-    counts: [OnceLock<MessageCounts>; Encoding::ALL.len()],
-    /// By all slots, for those that the encodings of callers have: few messages are counted in one.
-    others: OnceLock<Box<Slots<MessageCounts>>>,
-    pub(crate) rows: Box<KnownRows>,
+    pub(crate) messages: Box<[Known]>,
+    /// Where the table has them.
+    hashes: Box<[u64]>,
+    bytes: usize,
+    /// Whether one was asked for since its turn to go came last.
+    used: AtomicBool,
 }
 
-/// The rows of a message.
-#[derive(Debug)]
-pub(crate) struct KnownRows {
-    pub(crate) message: Message,
-    pub(crate) blocks: Box<[Block]>,
-    pub(crate) texts: Box<[TextSpan]>,
+/// A message of a batch.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) batch: Arc<Batch>,
+    pub(crate) index: u32,
 }
 
-impl Known {
-    /// A message that was read from `bytes`, alone.
-    pub(crate) fn new(format: &'static dyn WireFormat, bytes: &[u8], message: Message, rows: Rows) -> Self {
+impl Found {
+    /// All that the message yields.
+    pub(crate) fn known(&self) -> Option<&Known> {
+        self.batch.messages.get(self.index as usize)
+    }
+}
+
+impl Batch {
+    /// A batch of one message, which no table has.
+    pub(crate) fn alone(format: &'static dyn WireFormat, known: Known) -> Self {
+        Self::new(format, vec![known], Vec::new())
+    }
+
+    fn new(format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>) -> Self {
+        let bytes = messages
+            .iter()
+            .map(|known| known.size() + size_of::<(u64, Alike)>())
+            .sum();
         Self {
             format,
-            len: message.span.len() as u32,
-            role: message.role,
-            leaning: OnceLock::new(),
-            pairing: Pairing::of(&rows.blocks, bytes),
-            counts: Default::default(),
-            others: OnceLock::new(),
-            rows: Box::new(KnownRows {
-                message,
-                blocks: rows.blocks.into(),
-                texts: rows.texts.into(),
-            }),
+            messages: messages.into(),
+            hashes: hashes.into(),
+            bytes,
+            used: AtomicBool::new(false),
         }
-    }
-
-    /// The counts in an encoding, if they were made.
-    pub(crate) fn counts(&self, encoding: Encoding) -> Option<&MessageCounts> {
-        self.slot(slot_of(encoding))
-    }
-
-    /// The counts of a slot, if they were made.
-    pub(crate) fn slot(&self, slot: usize) -> Option<&MessageCounts> {
-        match self.counts.get(slot) {
-            Some(counts) => counts.get(),
-            None => self.others.get()?.get(slot)?.get(),
-        }
-    }
-
-    /// Keeps the counts in an encoding. They follow from the bytes, so it makes no difference who comes first.
-    pub(crate) fn learn(&self, encoding: Encoding, counts: MessageCounts) {
-        let slot = slot_of(encoding);
-        let published = self.counts.get(slot);
-        if let Some(slot) = published.or_else(|| self.others.get_or_init(Box::default).get(slot)) {
-            let _ = slot.set(counts);
-        }
-    }
-
-    /// What the message, whose bytes these are, says of its format. O(bytes) the first time.
-    pub(crate) fn leaning(&self, bytes: &[u8]) -> Option<&Leaning> {
-        let make = || {
-            let document = Document::parse(bytes).ok()?;
-            Some(Leaning::of(document.root(), self.format))
-        };
-        self.leaning.get_or_init(make).as_ref()
-    }
-
-    fn size(&self) -> usize {
-        let rows = size_of::<KnownRows>() + size_of_val(&*self.rows.blocks) + size_of_val(&*self.rows.texts);
-        size_of::<Self>() + size_of::<Kept>() + rows + self.pairing.size()
     }
 }
 
 /// See the module.
 struct Table {
-    shards: Vec<Mutex<Shard>>,
-    shard_bytes: usize,
+    shards: Vec<Mutex<Keyed<Alike>>>,
+    turns: Mutex<Turns>,
+    limit_bytes: usize,
 }
 
+/// The batches in the order in which their turn to go comes.
 #[derive(Default)]
-struct Shard {
-    by_start: Keyed<Alike>,
-    /// In the order in which their turn to go comes.
-    turns: VecDeque<(u64, Arc<Known>)>,
+struct Turns {
+    batches: VecDeque<Arc<Batch>>,
     bytes: usize,
 }
 
@@ -130,53 +104,49 @@ struct Alike {
 
 /// A message in the table.
 struct Kept {
+    /// In halves, as it asks for no more than eight bytes of alignment then.
     digest: [u64; 2],
-    known: Arc<Known>,
+    batch: Arc<Batch>,
+    index: u32,
     len: u32,
-    /// Whether it was asked for since its turn to go came last.
-    used: bool,
 }
 
 impl Kept {
-    fn new(digest: u128, known: Arc<Known>) -> Self {
-        Self {
-            digest: halves(digest),
-            len: known.len,
-            known,
-            used: false,
-        }
-    }
-
     /// Whether it is the message that `rest` starts with.
     fn starts(&self, rest: &[u8]) -> bool {
         let own = rest.get(..self.len as usize);
-        own.is_some_and(|own| own.last() == Some(&b'}') && halves(keyed::digest(own)) == self.digest)
+        own.is_some_and(|own| own.last() == Some(&b'}') && digest(own) == self.digest)
     }
 }
 
-/// In halves, a digest asks for no more than eight bytes of alignment.
-fn halves(digest: u128) -> [u64; 2] {
+fn digest(bytes: &[u8]) -> [u64; 2] {
+    let digest = keyed::digest(bytes);
     [digest as u64, (digest >> 64) as u64]
 }
 
+fn hash(bytes: &[u8]) -> u64 {
+    keyed::hash(bytes.get(..START_BYTES).unwrap_or(bytes), 0)
+}
+
 impl Alike {
-    fn all(&mut self) -> impl Iterator<Item = &mut Kept> {
-        std::iter::once(&mut self.newest).chain(&mut self.older)
+    fn all(&self) -> impl Iterator<Item = &Kept> {
+        std::iter::once(&self.newest).chain(&self.older)
     }
 
-    /// Adds a message; gives the one that has to go for it.
-    fn push(&mut self, kept: Kept) -> Option<Kept> {
+    /// Adds a message, for which the oldest may have to go.
+    fn push(&mut self, kept: Kept) {
         self.older.push(std::mem::replace(&mut self.newest, kept));
-        (self.older.len() >= ALIKE).then(|| self.older.remove(0))
+        if self.older.len() >= ALIKE {
+            self.older.remove(0);
+        }
     }
 
-    /// Lets go of a message; whether that was the last.
-    fn remove(&mut self, known: &Arc<Known>) -> bool {
-        if Arc::ptr_eq(&self.newest.known, known) {
+    /// Lets go of the messages of a batch; whether none is left.
+    fn remove(&mut self, batch: &Arc<Batch>) -> bool {
+        self.older.retain(|other| !Arc::ptr_eq(&other.batch, batch));
+        if Arc::ptr_eq(&self.newest.batch, batch) {
             let Some(before) = self.older.pop() else { return true };
             self.newest = before;
-        } else {
-            self.older.retain(|other| !Arc::ptr_eq(&other.known, known));
         }
         false
     }
@@ -185,118 +155,186 @@ impl Alike {
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(LIMIT_BYTES));
 
 /// The message with exactly these bytes, as `format` reads it.
-pub(crate) fn find(format: &dyn WireFormat, bytes: &[u8]) -> Option<Arc<Known>> {
+pub(crate) fn find(format: &dyn WireFormat, bytes: &[u8]) -> Option<Found> {
     TABLE.find(format, bytes)
 }
 
-/// The message that the list of messages `rest` starts with, as `format` reads it, or as any does.
-pub(crate) fn find_first(format: Option<&dyn WireFormat>, rest: &[u8]) -> Option<Arc<Known>> {
-    TABLE.find_first(format, rest)
+/// The message that the list of messages `rest` starts with, as `format` reads it, or as any does: its place in a batch,
+/// the last of `held`, and its length.
+pub(crate) fn find_first(
+    format: Option<&dyn WireFormat>,
+    rest: &[u8],
+    held: &mut Vec<Arc<Batch>>,
+) -> Option<(u32, u32)> {
+    TABLE.find_first(format, rest, held)
 }
 
-/// Keeps a message of a segment; `None` where it is too large to be kept.
-pub(crate) fn add(format: &'static dyn WireFormat, segment: &Segment, index: usize) -> Option<Arc<Known>> {
-    let (known, bytes) = known(format, segment, index)?;
-    TABLE.add(known, bytes)
+/// Messages of a segment on their way into the table.
+pub(crate) struct Adding {
+    format: &'static dyn WireFormat,
+    messages: Vec<Known>,
+    starts: Vec<(u64, [u64; 2])>,
+    bytes: usize,
 }
 
-/// A message of a segment, with its bytes.
-fn known<'a>(format: &'static dyn WireFormat, segment: &'a Segment, index: usize) -> Option<(Known, &'a [u8])> {
-    let row = segment.messages().get(index)?;
-    let blocks = segment
-        .blocks()
-        .get(row.blocks.start as usize..row.blocks.end as usize)?;
-    let mut rows = Rows {
-        blocks: Vec::with_capacity(blocks.len()),
-        texts: Vec::new(),
-    };
-    for block in blocks {
-        let first_text = rows.text_count();
-        let own = segment
-            .texts()
-            .get(block.texts.start as usize..block.texts.end as usize)?;
-        rows.texts.extend(own.iter().map(|text| text.moved(row.span.start, 0)));
-        rows.blocks.push(block.moved(row.span.start, 0, first_text));
+impl Adding {
+    pub(crate) fn new(format: &'static dyn WireFormat) -> Self {
+        Self {
+            format,
+            messages: Vec::new(),
+            starts: Vec::new(),
+            bytes: 0,
+        }
     }
-    let bytes = row.span.of(segment.source.bytes());
-    Some((Known::new(format, bytes, row.moved(Span::default(), 0, 0), rows), bytes))
+
+    /// Adds a message of a segment, for `learn` to tell its counts. What is too large is not kept.
+    pub(crate) fn add(&mut self, segment: &Segment, row: &Message, learn: impl FnOnce(&Known)) {
+        self.add_to(&TABLE, segment, row, learn);
+    }
+
+    fn add_to(&mut self, table: &Table, segment: &Segment, row: &Message, learn: impl FnOnce(&Known)) {
+        let known = Known::of(segment, row);
+        let (size, most) = (known.size(), table.limit_bytes / LARGEST_SHARE);
+        if size > most {
+            return;
+        }
+        learn(&known);
+        let bytes = row.span.of(segment.source.bytes());
+        self.messages.push(known);
+        self.starts.push((hash(bytes), digest(bytes)));
+        self.bytes += size;
+        if self.messages.len() >= BATCH || self.bytes >= most {
+            self.hand_over(table);
+        }
+    }
+
+    /// Puts what was added into the table.
+    pub(crate) fn finish(mut self) {
+        if !self.messages.is_empty() {
+            self.hand_over(&TABLE);
+        }
+    }
+
+    fn hand_over(&mut self, table: &Table) {
+        self.bytes = 0;
+        table.add(
+            self.format,
+            std::mem::take(&mut self.messages),
+            &std::mem::take(&mut self.starts),
+        );
+    }
 }
 
 impl Table {
     fn new(limit_bytes: usize) -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            shard_bytes: limit_bytes / SHARDS,
+            turns: Mutex::default(),
+            limit_bytes,
         }
     }
 
-    fn find(&self, format: &dyn WireFormat, bytes: &[u8]) -> Option<Arc<Known>> {
-        let hash = keyed::hash(bytes.get(..START_BYTES).unwrap_or(bytes), 0);
-        self.look(hash, Some(format), |kept| {
-            kept.len as usize == bytes.len() && kept.starts(bytes)
+    fn find(&self, format: &dyn WireFormat, bytes: &[u8]) -> Option<Found> {
+        let hash = hash(bytes);
+        let shard = self.shard(hash)?;
+        let fits = |kept: &&Kept| kept.len as usize == bytes.len() && kept.starts(bytes);
+        let kept = look(&shard, hash, Some(format), fits)?;
+        Some(Found {
+            batch: Arc::clone(&kept.batch),
+            index: kept.index,
         })
     }
 
-    fn find_first(&self, format: Option<&dyn WireFormat>, rest: &[u8]) -> Option<Arc<Known>> {
+    fn find_first(
+        &self,
+        format: Option<&dyn WireFormat>,
+        rest: &[u8],
+        held: &mut Vec<Arc<Batch>>,
+    ) -> Option<(u32, u32)> {
         let mut start = rest.get(..START_BYTES).unwrap_or(rest);
         if let Some(end) = object_end(start) {
             start = start.get(..end)?;
         } else if start.len() < START_BYTES {
             return None;
         }
-        self.look(keyed::hash(start, 0), format, |kept| kept.starts(rest))
-    }
-
-    /// The message at a hash that fits.
-    fn look(&self, hash: u64, format: Option<&dyn WireFormat>, fits: impl Fn(&Kept) -> bool) -> Option<Arc<Known>> {
-        let read_alike = |known: &Known| format.is_none_or(|format| known.format.name() == format.name());
-        let mut shard = self.shard(hash)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut alike = shard.by_start.get_mut(&hash)?.all();
-        let found = alike.find(|kept| fits(kept) && read_alike(&kept.known))?;
-        found.used = true;
-        Some(Arc::clone(&found.known))
-    }
-
-    fn shard(&self, hash: u64) -> Option<&Mutex<Shard>> {
-        self.shards.get((hash >> 32) as usize % SHARDS)
-    }
-
-    /// Keeps the message that `bytes` are; `None` where it is too large.
-    fn add(&self, known: Known, bytes: &[u8]) -> Option<Arc<Known>> {
-        let size = known.size();
-        if size > self.shard_bytes / 4 {
-            return None;
+        let hash = hash(start);
+        let shard = self.shard(hash)?;
+        let kept = look(&shard, hash, format, |kept| kept.starts(rest))?;
+        if !held.last().is_some_and(|last| Arc::ptr_eq(last, &kept.batch)) {
+            held.push(Arc::clone(&kept.batch));
         }
-        let hash = keyed::hash(bytes.get(..START_BYTES).unwrap_or(bytes), 0);
-        let digest = keyed::digest(bytes);
-        let mut shard = self.shard(hash)?.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |kept: &&mut Kept| {
-            kept.digest == halves(digest) && kept.len == known.len && kept.known.format.name() == known.format.name()
-        };
-        if let Some(kept) = shard.by_start.get_mut(&hash).and_then(|alike| alike.all().find(same)) {
-            return Some(Arc::clone(&kept.known));
-        }
-        let known = Arc::new(known);
-        let kept = Kept::new(digest, Arc::clone(&known));
-        let displaced = match shard.by_start.entry(hash) {
-            Entry::Occupied(mut alike) => alike.get_mut().push(kept),
-            Entry::Vacant(place) => {
-                place.insert(Alike {
-                    newest: kept,
-                    older: Vec::new(),
-                });
-                None
+        Some((kept.index, kept.len))
+    }
+
+    fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Keyed<Alike>>> {
+        let shard = self.shards.get((hash >> 32) as usize % SHARDS)?;
+        Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Keeps messages, given where they start and what stands for them.
+    fn add(&self, format: &'static dyn WireFormat, messages: Vec<Known>, starts: &[(u64, [u64; 2])]) {
+        let hashes = starts.iter().map(|&(hash, _)| hash).collect();
+        let batch = Arc::new(Batch::new(format, messages, hashes));
+        for ((index, known), &(hash, digest)) in (0_u32..).zip(&batch.messages).zip(starts) {
+            let Some(mut shard) = self.shard(hash) else { continue };
+            let fits = |kept: &&Kept| kept.len == known.len && kept.digest == digest;
+            if look(&shard, hash, Some(format), fits).is_some() {
+                continue;
             }
-        };
-        if let Some(displaced) = displaced {
-            shard.bytes -= displaced.known.size();
-            shard.turns.retain(|(_, other)| !Arc::ptr_eq(other, &displaced.known));
+            let kept = Kept {
+                digest,
+                batch: Arc::clone(&batch),
+                index,
+                len: known.len,
+            };
+            match shard.entry(hash) {
+                Entry::Occupied(mut alike) => alike.get_mut().push(kept),
+                Entry::Vacant(place) => {
+                    place.insert(Alike {
+                        newest: kept,
+                        older: Vec::new(),
+                    });
+                }
+            }
         }
-        shard.turns.push_back((hash, Arc::clone(&known)));
-        shard.bytes += size;
-        shard.make_room(self.shard_bytes);
-        Some(known)
+        self.make_room(batch);
     }
+
+    /// Takes note of a batch, and lets go of others until all fit. One that was asked for since gets another turn.
+    fn make_room(&self, batch: Arc<Batch>) {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.bytes += batch.bytes;
+        turns.batches.push_back(batch);
+        while turns.bytes > self.limit_bytes {
+            let Some(batch) = turns.batches.pop_front() else { return };
+            if batch.used.swap(false, Ordering::Relaxed) {
+                turns.batches.push_back(batch);
+                continue;
+            }
+            turns.bytes -= batch.bytes;
+            for &hash in &batch.hashes {
+                let Some(mut shard) = self.shard(hash) else { continue };
+                if shard.get_mut(&hash).is_some_and(|alike| alike.remove(&batch)) {
+                    shard.remove(&hash);
+                }
+            }
+        }
+    }
+}
+
+/// The message at a hash that fits, as `format` reads it, or as any does.
+fn look<'s>(
+    shard: &'s Keyed<Alike>,
+    hash: u64,
+    format: Option<&dyn WireFormat>,
+    fits: impl FnMut(&&'s Kept) -> bool,
+) -> Option<&'s Kept> {
+    let read_alike = |kept: &&Kept| format.is_none_or(|format| kept.batch.format.name() == format.name());
+    let found = shard.get(&hash)?.all().filter(fits).find(read_alike)?;
+    if !found.batch.used.load(Ordering::Relaxed) {
+        found.batch.used.store(true, Ordering::Relaxed);
+    }
+    Some(found)
 }
 
 /// One past the bracket that closes the object at the start, if it is JSON, and stands in `bytes`.
@@ -319,29 +357,6 @@ fn object_end(bytes: &[u8]) -> Option<usize> {
         at += 1;
     }
     None
-}
-
-impl Shard {
-    /// Lets go of messages until the others fit. One that was asked for since gets another turn.
-    fn make_room(&mut self, limit_bytes: usize) {
-        while self.bytes > limit_bytes {
-            let Some((hash, known)) = self.turns.pop_front() else {
-                return;
-            };
-            let Some(alike) = self.by_start.get_mut(&hash) else {
-                continue;
-            };
-            let kept = alike.all().find(|kept| Arc::ptr_eq(&kept.known, &known));
-            if kept.is_some_and(|kept| std::mem::take(&mut kept.used)) {
-                self.turns.push_back((hash, known));
-                continue;
-            }
-            self.bytes -= known.size();
-            if alike.remove(&known) {
-                self.by_start.remove(&hash);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use turnfold_tokens::Encoding;
 
-use super::{ALIKE, Known, SHARDS, START_BYTES, Table, known};
+use super::{ALIKE, Adding, Alike, LARGEST_SHARE, SHARDS, START_BYTES, Table};
 use crate::formats::{anthropic_messages::AnthropicMessages, openai_chat::OpenAiChat};
+use crate::keyed::Keyed;
 use crate::transcript::{Role, Source, SourceBytes, Transcript};
 
 fn read(messages: &[String]) -> Transcript {
@@ -16,14 +17,18 @@ fn message(text: &str) -> String {
     format!(r#"{{"role":"user","content":"{text}"}}"#)
 }
 
-/// What the table has of each message.
-fn keep(table: &Table, messages: &[String]) -> Vec<Option<Arc<Known>>> {
+fn keep(table: &Table, messages: &[String]) {
     let transcript = read(messages);
-    let keep = |index| {
-        let (known, bytes) = known(&OpenAiChat, &transcript.segments()[0], index).unwrap();
-        table.add(known, bytes)
-    };
-    (0..messages.len()).map(keep).collect()
+    let segment = &transcript.segments()[0];
+    let mut adding = Adding::new(&OpenAiChat);
+    for row in segment.messages() {
+        adding.add_to(table, segment, row, |_| ());
+    }
+    adding.hand_over(table);
+}
+
+fn is_kept(table: &Table, text: &str) -> bool {
+    table.find(&OpenAiChat, text.as_bytes()).is_some()
 }
 
 #[test]
@@ -31,29 +36,36 @@ fn a_message_is_found_by_all_of_its_bytes_and_its_format() {
     let table = Table::new(1 << 20);
     let long = message(&"a long text ".repeat(40));
     let messages = [message("short"), long.clone(), message("")];
-    let kept = keep(&table, &messages);
-    assert_eq!(keep(&table, &messages).len(), kept.len());
-    for (text, kept) in messages.iter().zip(&kept) {
-        let is_kept = |found: Option<Arc<Known>>| Arc::ptr_eq(&found.unwrap(), kept.as_ref().unwrap());
-        assert!(is_kept(table.find(&OpenAiChat, text.as_bytes())));
+    keep(&table, &messages);
+    keep(&table, &messages);
+    for (index, text) in (0_u32..).zip(&messages) {
+        let found = table.find(&OpenAiChat, text.as_bytes()).unwrap();
+        assert_eq!(found.index, index);
+        assert_eq!(found.known().unwrap().len as usize, text.len());
         assert!(table.find(&AnthropicMessages, text.as_bytes()).is_none());
+        let mut held = Vec::new();
         for rest in ["", ", ", "]}", &" ".repeat(200)] {
             let rest = format!("{text}{rest}");
-            assert!(is_kept(table.find_first(None, rest.as_bytes())));
-            assert!(table.find_first(Some(&AnthropicMessages), rest.as_bytes()).is_none());
+            let place = table.find_first(None, rest.as_bytes(), &mut held);
+            assert_eq!(place, Some((index, text.len() as u32)));
+            assert!(Arc::ptr_eq(&held[0], &found.batch) && held.len() == 1);
+            let other = table.find_first(Some(&AnthropicMessages), rest.as_bytes(), &mut held);
+            assert!(other.is_none() && held.len() == 1);
         }
         for at in 0..text.len() {
             let mut other = format!("{text}, ").into_bytes();
             other[at] ^= 1;
             assert!(table.find(&OpenAiChat, &other[..text.len()]).is_none(), "byte {at}");
-            assert!(table.find_first(None, &other).is_none(), "byte {at}");
+            assert!(table.find_first(None, &other, &mut held).is_none(), "byte {at}");
         }
     }
     let other = long.replace("text \"}", "test \"}");
     assert_ne!(other, long);
     assert!(table.find(&OpenAiChat, other.as_bytes()).is_none());
-    assert!(table.find_first(None, other.as_bytes()).is_none());
-    assert!(table.find_first(None, &long.as_bytes()[..long.len() - 1]).is_none());
+    let mut held = Vec::new();
+    assert!(table.find_first(None, other.as_bytes(), &mut held).is_none());
+    let cut = &long.as_bytes()[..long.len() - 1];
+    assert!(table.find_first(None, cut, &mut held).is_none() && held.is_empty());
 }
 
 #[test]
@@ -69,26 +81,23 @@ fn the_table_stays_within_its_bound_and_lets_go_of_what_is_not_asked_for() {
                 .map(|j| message(&format!("{k} {j} some text")))
                 .collect::<Vec<_>>(),
         );
-        assert!(
-            table.find(&OpenAiChat, wanted.as_bytes()).is_some(),
-            "asked for all the time, and gone"
-        );
+        assert!(is_kept(&table, &wanted), "asked for all the time, and gone");
     }
-    let held: usize = table.shards.iter().map(|shard| shard.lock().unwrap().bytes).sum();
-    assert!(held <= limit && held > limit / 2, "{held} of {limit}");
-    for shard in &table.shards {
-        let mut shard = shard.lock().unwrap();
-        let kept: usize = shard.turns.iter().map(|(_, known)| known.size()).sum();
-        assert_eq!(kept, shard.bytes);
-        assert_eq!(
-            shard
-                .by_start
-                .values_mut()
-                .map(|alike| alike.all().count())
-                .sum::<usize>(),
-            shard.turns.len()
-        );
-    }
+    let turns = table.turns.lock().unwrap();
+    assert!(
+        turns.bytes <= limit && turns.bytes > limit / 2,
+        "{} of {limit}",
+        turns.bytes
+    );
+    assert_eq!(
+        turns.batches.iter().map(|batch| batch.bytes).sum::<usize>(),
+        turns.bytes
+    );
+    let kept: usize = turns.batches.iter().map(|batch| batch.messages.len()).sum();
+    let in_shards =
+        |shard: &Mutex<Keyed<Alike>>| shard.lock().unwrap().values().map(|a| a.all().count()).sum::<usize>();
+    assert_eq!(table.shards.iter().map(in_shards).sum::<usize>(), kept);
+    drop(turns);
     assert!(table.find(&OpenAiChat, message("0 0 some text").as_bytes()).is_none());
 }
 
@@ -99,26 +108,19 @@ fn of_messages_that_start_alike_the_last_few_are_kept() {
         .map(|k| message(&format!("{} {k}", "x".repeat(START_BYTES))))
         .collect();
     keep(&table, &alike);
-    let found: Vec<bool> = alike
-        .iter()
-        .map(|text| table.find(&OpenAiChat, text.as_bytes()).is_some())
-        .collect();
+    let found: Vec<bool> = alike.iter().map(|text| is_kept(&table, text)).collect();
     assert_eq!(found, (0..alike.len()).map(|k| k >= 3).collect::<Vec<_>>());
 }
 
 #[test]
 fn what_is_too_large_is_not_kept() {
-    let table = Table::new(SHARDS << 12);
+    let table = Table::new(LARGEST_SHARE << 12);
     let parts = [r#"{"type":"text","text":"x"}"#; 200].join(",");
     let large = format!(r#"{{"role":"user","content":[{parts}]}}"#);
     let long = message(&"x".repeat(200_000));
-    let kept = keep(&table, &[large.clone(), long.clone()]);
-    assert!(
-        kept[0].is_none() && kept[1].is_some(),
-        "rows take room, text takes none"
-    );
-    assert!(table.find(&OpenAiChat, large.as_bytes()).is_none());
-    assert!(table.find(&OpenAiChat, long.as_bytes()).is_some());
+    keep(&table, &[large.clone(), long.clone()]);
+    assert!(!is_kept(&table, &large), "rows take room");
+    assert!(is_kept(&table, &long), "text takes none");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::models::ModelLabel;
 use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
 use crate::json::Document;
-use crate::known::{self, Known};
+use crate::known::{self, Adding, Found};
 use crate::recent;
 use crate::transcript::{Block, Message, Segment, TextForm, TextSpan, Transcript};
 
@@ -104,22 +104,24 @@ impl Segment {
     }
 
     fn count(&self, format: &'static dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
+        let encoding = tokenizer.encoding();
         let mut counts = Counts::with_capacity(self.len(), self.blocks().len());
-        for (index, message) in self.messages().iter().enumerate() {
-            let bytes = message.span.of(self.source.bytes());
-            let is_counted = |known: &Arc<Known>| known.counts(tokenizer.encoding()).is_some();
-            let recalled = self.recalled().and_then(|recalled| recalled.known(index));
-            let known = recalled.filter(is_counted).or_else(|| known::find(format, bytes));
-            if let Some(counted) = known.as_ref().and_then(|known| known.counts(tokenizer.encoding())) {
+        let mut adding = Adding::new(format);
+        for message in self.messages() {
+            let found = known::find(format, message.span.of(self.source.bytes()));
+            let known = found.as_ref().and_then(Found::known);
+            if let Some(counted) = known.and_then(|known| known.counts(encoding)) {
                 counts.add(counted);
                 continue;
             }
             let counted = self.count_message(message, format, tokenizer);
             counts.add(&counted);
-            if let Some(known) = known.or_else(|| known::add(format, self, index)) {
-                known.learn(tokenizer.encoding(), counted);
+            match known {
+                Some(known) => known.learn(encoding, counted),
+                None => adding.add(self, message, |known| known.learn(encoding, counted)),
             }
         }
+        adding.finish();
         counts
     }
 
@@ -167,7 +169,7 @@ impl Segment {
         }
     }
 
-    pub(super) fn texts_of(&self, block: &Block) -> &[TextSpan] {
+    pub(crate) fn texts_of(&self, block: &Block) -> &[TextSpan] {
         let rows = block.texts.start as usize..block.texts.end as usize;
         self.texts().get(rows).unwrap_or_default()
     }

@@ -167,10 +167,10 @@ fn ordinary(transcript: &Transcript, first: usize, from: &Ordinary, before: &Pai
         let index = |k: usize| start as usize + skipped + k;
         let source = segment.source.bytes();
         if let Some(recalled) = segment.recalled() {
-            for (k, item) in recalled.items().iter().skip(skipped).enumerate() {
-                let known = &*item.known;
+            for (k, message) in recalled.messages().skip(skipped).enumerate() {
+                let known = message.known;
                 matched.enter(index(k), known.role, known.pairing.shape);
-                for half in known.pairing.halves(index(k), item.start, source)? {
+                for half in known.pairing.halves(index(k), message.start, source)? {
                     matched.half(half)?;
                 }
             }
@@ -184,7 +184,7 @@ fn ordinary(transcript: &Transcript, first: usize, from: &Ordinary, before: &Pai
                     message: index(k),
                     block,
                 };
-                if let Some(half) = Half::of(at, row, source)? {
+                if let Some(half) = Half::of(at, row, source).ok()? {
                     matched.half(half)?;
                 }
             }
@@ -272,7 +272,7 @@ fn fresh_ids(transcript: &Transcript, first: usize, from: &Ordinary) -> Option<K
     let open = open.collect::<Option<Vec<u64>>>()?;
     for block in transcript.messages_from(first).flat_map(|message| message.blocks()) {
         let at = BlockRef::of(&block);
-        let Some(half) = Half::of(at, block.row, block.segment.source.bytes())? else {
+        let Some(half) = Half::of(at, block.row, block.segment.source.bytes()).ok()? else {
             continue;
         };
         let earlier = from.ids.iter().any(|ids| ids.contains_key(&half.hash));
@@ -286,7 +286,7 @@ fn fresh_ids(transcript: &Transcript, first: usize, from: &Ordinary) -> Option<K
 
 /// A call or result that is known by its id. Two ids of one hash only cost a pass over everything.
 fn half_of<'a>(block: &BlockView<'a>) -> Option<Half<'a>> {
-    Half::of(BlockRef::of(block), block.row, block.segment.source.bytes())?
+    Half::of(BlockRef::of(block), block.row, block.segment.source.bytes()).ok()?
 }
 
 /// The tables and one more, the last ones joined so that there stay O(log ids) of them.

@@ -11,8 +11,36 @@ use crate::transcript::{Block, BlockKind, Span};
 #[derive(Debug)]
 pub(crate) struct Pairing {
     pub(super) shape: Shape,
-    /// `None` where one is known by more or other than its id, or the id has escapes.
-    halves: Option<Box<[Row]>>,
+    halves: Halves,
+}
+
+/// Most messages with a call or a result have one.
+#[derive(Debug)]
+enum Halves {
+    One(Row),
+    Other(Box<[Row]>),
+    /// One is known by more or other than its id, or the id has escapes.
+    Odd,
+}
+
+impl Halves {
+    fn of(mut rows: Vec<Row>) -> Self {
+        match rows.pop() {
+            Some(row) if rows.is_empty() => Self::One(row),
+            last => {
+                rows.extend(last);
+                Self::Other(rows.into())
+            }
+        }
+    }
+
+    fn rows(&self) -> Option<&[Row]> {
+        match self {
+            Self::One(row) => Some(std::slice::from_ref(row)),
+            Self::Other(rows) => Some(rows),
+            Self::Odd => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -39,25 +67,28 @@ pub(super) struct Half<'a> {
     pub(super) id: Cow<'a, [u8]>,
 }
 
+/// A call or a result is known by more or other than its id.
+#[derive(Debug)]
+pub(super) struct NotById;
+
 impl<'a> Half<'a> {
-    /// That of a block in `source`. `Some(None)`: the block is neither call nor result. `None`: it is known by more or
-    /// other than an id.
-    pub(super) fn of(at: BlockRef, row: &Block, source: &'a [u8]) -> Option<Option<Self>> {
+    /// That of a block in `source`; `None` where it is neither call nor result.
+    pub(super) fn of(at: BlockRef, row: &Block, source: &'a [u8]) -> Result<Option<Self>, NotById> {
         let is_call = match row.kind {
-            BlockKind::ToolCall if row.whole => return Some(None),
+            BlockKind::ToolCall if row.whole => return Ok(None),
             BlockKind::ToolCall => true,
             BlockKind::ToolResult => false,
-            _ => return Some(None),
+            _ => return Ok(None),
         };
-        if row.by_name || row.non_blocking || row.part_of.is_some() {
-            return None;
-        }
-        let literal = row.call_id?.of(source);
+        let id = row
+            .call_id
+            .filter(|_| !row.by_name && !row.non_blocking && row.part_of.is_none());
+        let literal = id.ok_or(NotById)?.of(source);
         let id = match literal {
             [b'"', inner @ .., b'"'] if !inner.contains(&b'\\') => Cow::Borrowed(inner),
             _ => Cow::Owned(json::unescape(literal).into_owned().into_bytes()),
         };
-        Some(Some(Self {
+        Ok(Some(Self {
             at,
             is_call,
             server_side: row.server_side,
@@ -73,13 +104,16 @@ impl Pairing {
     pub(crate) fn of(blocks: &[Block], bytes: &[u8]) -> Self {
         Self {
             shape: Shape::of(blocks),
-            halves: rows(blocks, bytes).map(Into::into),
+            halves: rows(blocks, bytes).map_or(Halves::Odd, Halves::of),
         }
     }
 
     /// How many bytes it takes beside itself.
     pub(crate) fn size(&self) -> usize {
-        self.halves.as_deref().map_or(0, size_of_val)
+        match &self.halves {
+            Halves::Other(rows) => size_of_val(&**rows),
+            Halves::One(_) | Halves::Odd => 0,
+        }
     }
 
     /// The calls and results of message `index`, which starts at `start` of `source`; `None` where they are known by more
@@ -101,7 +135,7 @@ impl Pairing {
             hash: row.hash,
             id: Cow::Borrowed(row.id.moved(0, start).of(source)),
         };
-        Some(self.halves.as_deref()?.iter().map(of))
+        Some(self.halves.rows()?.iter().map(of))
     }
 }
 
@@ -109,7 +143,7 @@ fn rows(blocks: &[Block], bytes: &[u8]) -> Option<Vec<Row>> {
     let mut rows = Vec::new();
     for (block, row) in blocks.iter().enumerate() {
         let at = BlockRef { message: 0, block };
-        let Some(half) = Half::of(at, row, bytes)? else {
+        let Some(half) = Half::of(at, row, bytes).ok()? else {
             continue;
         };
         if matches!(half.id, Cow::Owned(_)) {

@@ -7,7 +7,7 @@ use super::read::{NAMED, join, read_message};
 use super::{Block, Segment, SegmentRows, SourceBytes, Span, TextSpan, Transcript};
 use crate::formats::{self, Evidence, Rows, WireFormat};
 use crate::json::Document;
-use crate::known::{self, Known};
+use crate::known::{self, Batch, Known};
 use crate::meter::{CountMemo, Counts};
 
 /// How many messages more than there are known ones may be unknown before all is read at once, which is faster then.
@@ -20,19 +20,30 @@ const EXPECTED_BYTES: usize = 1_024;
 /// The messages of a list, as far as it is read, by what is known of them.
 #[derive(Debug, Default)]
 pub(crate) struct Recalled {
+    batches: Vec<Arc<Batch>>,
     items: Vec<Item>,
 }
 
 /// One message of a list.
 #[derive(Debug)]
-pub(crate) struct Item {
-    pub(crate) known: Arc<Known>,
+struct Item {
+    batch: u32,
+    index: u32,
+    /// Where it starts; the gap before it ends there.
+    start: u32,
+    gap: u32,
+}
+
+/// A message of a list, with all that it yields.
+#[derive(Clone, Copy)]
+pub(crate) struct RecalledMessage<'a> {
+    pub(crate) known: &'a Known,
     /// Where it starts; the gap before it ends there.
     pub(crate) start: u32,
     gap: u32,
 }
 
-impl Item {
+impl RecalledMessage<'_> {
     fn span(&self) -> Span {
         Span {
             start: self.start,
@@ -49,7 +60,7 @@ impl Transcript {
         u32::try_from(body.len()).ok()?;
         let (start, levels) = list_start(body)?;
         let (recalled, end) = Recalled::of(body, start, levels, named)?;
-        let format = named.or_else(|| recalled.items.first().map(|item| item.known.format))?;
+        let format = named.or_else(|| recalled.batches.first().map(|batch| batch.format))?;
         // The body without its messages, which has the same fields in the same places but for these.
         let mut outside = Vec::with_capacity(start + body.len() - end);
         outside.extend_from_slice(body.get(..start)?);
@@ -62,9 +73,9 @@ impl Transcript {
         let (mut evidence, mut reason) = (None, Cow::Borrowed(NAMED));
         if named.is_none() {
             let found = evidence.insert(Evidence::of_body(document.root(), conversation.value, &candidates));
-            for (index, item) in recalled.items.iter().enumerate() {
-                let bytes = item.span().of(body);
-                found.add_known(index, bytes, item.known.leaning(bytes)?)?;
+            for (index, message) in recalled.messages().enumerate() {
+                let bytes = message.span().of(body);
+                found.add_known(index, bytes, message.known.leaning(bytes, format)?)?;
             }
             let (judged, why) = found.weigh(std::iter::empty()).ok()?;
             if judged.name() != format.name() {
@@ -122,45 +133,64 @@ impl Recalled {
     /// Reads the list whose first item may stand at `start`; also gives one past the last item.
     fn of(body: &[u8], start: usize, levels: usize, named: Option<&'static dyn WireFormat>) -> Option<(Self, usize)> {
         let mut items: Vec<Item> = Vec::with_capacity((body.len() - start) / EXPECTED_BYTES);
+        let mut batches = Vec::new();
         let (mut format, mut edge, mut unknown) = (named, start, 0);
         loop {
             let mut at = skip_white(body, edge);
             match (body.get(at)?, items.is_empty()) {
-                (b']', _) => return Some((Self { items }, edge)),
+                (b']', _) => return Some((Self { batches, items }, edge)),
                 (b',', false) => at = skip_white(body, at + 1),
                 (_, true) => {}
                 _ => return None,
             }
             let rest = body.get(at..).filter(|rest| rest.first() == Some(&b'{'))?;
-            let found = known::find_first(format.map(|format| format as &dyn WireFormat), rest);
-            let known = if let Some(known) = found {
-                format = Some(known.format);
-                known
+            let found = known::find_first(format.map(|format| format as &dyn WireFormat), rest, &mut batches);
+            let (index, len) = if let Some(found) = found {
+                found
             } else {
                 unknown += 1;
                 if unknown * 2 > items.len() + 1 + UNKNOWN {
                     return None;
                 }
                 let end = Document::value_end(body, at, levels)?;
-                Arc::new(read(body.get(at..end)?, items.len(), format?)?)
+                let known = read(body.get(at..end)?, items.len(), format?)?;
+                let len = known.len;
+                batches.push(Arc::new(Batch::alone(format?, known)));
+                (0, len)
             };
-            let gap = edge as u32;
-            edge = at + known.len as usize;
+            format = format.or_else(|| Some(batches.last()?.format));
             items.push(Item {
-                known,
+                batch: batches.len() as u32 - 1,
+                index,
                 start: at as u32,
-                gap,
+                gap: edge as u32,
             });
+            edge = at + len as usize;
         }
     }
 
-    pub(crate) fn items(&self) -> &[Item] {
-        &self.items
+    /// Number of messages.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
     }
 
-    /// What is known of one of its messages.
-    pub(crate) fn known(&self, index: usize) -> Option<Arc<Known>> {
-        self.items.get(index).map(|item| Arc::clone(&item.known))
+    /// All messages, in order.
+    pub(crate) fn messages(&self) -> impl Iterator<Item = RecalledMessage<'_>> {
+        self.items.iter().filter_map(|item| self.message(item))
+    }
+
+    /// One of the messages.
+    pub(crate) fn at(&self, index: usize) -> Option<RecalledMessage<'_>> {
+        self.message(self.items.get(index)?)
+    }
+
+    fn message(&self, item: &Item) -> Option<RecalledMessage<'_>> {
+        let batch = self.batches.get(item.batch as usize)?;
+        Some(RecalledMessage {
+            known: batch.messages.get(item.index as usize)?,
+            start: item.start,
+            gap: item.gap,
+        })
     }
 
     /// The rows of all messages.
@@ -168,7 +198,7 @@ impl Recalled {
         let mut made = SegmentRows::default();
         made.messages.reserve(self.items.len());
         made.blocks.reserve(self.items.len());
-        for item in &self.items {
+        for item in self.messages() {
             let (first_block, first_text) = (made.blocks.len() as u32, made.texts.len() as u32);
             let gap = Span {
                 start: item.gap,
@@ -187,10 +217,10 @@ impl Recalled {
     /// The counts in every encoding in which all messages have them.
     fn counts(&self) -> CountMemo {
         CountMemo::of_slots(|slot| {
-            self.items.first()?.known.slot(slot)?;
+            self.at(0)?.known.slot(slot)?;
             let mut counts = Counts::with_capacity(self.items.len(), self.items.len());
-            for item in &self.items {
-                counts.add(item.known.slot(slot)?);
+            for message in self.messages() {
+                counts.add(message.known.slot(slot)?);
             }
             Some(counts)
         })
@@ -203,5 +233,5 @@ fn read(bytes: &[u8], index: usize, format: &'static dyn WireFormat) -> Option<K
     let mut rows = Rows::default();
     let path = |path: &str| join(format, index, path);
     let message = read_message(format, document.root(), false, &mut rows, &path).ok()?;
-    Some(Known::new(format, bytes, message, rows))
+    Some(Known::new(bytes, message, rows))
 }

@@ -58,7 +58,7 @@ impl Segment {
     /// Number of messages.
     pub fn len(&self) -> usize {
         match &self.recalled {
-            Some(recalled) => recalled.items().len(),
+            Some(recalled) => recalled.len(),
             None => self.messages().len(),
         }
     }
@@ -91,7 +91,7 @@ impl Segment {
     /// Who speaks in a message.
     pub(super) fn role(&self, index: usize) -> Option<Role> {
         match &self.recalled {
-            Some(recalled) => recalled.items().get(index).map(|item| item.known.role),
+            Some(recalled) => recalled.at(index).map(|message| message.known.role),
             None => self.messages().get(index).map(|message| message.role),
         }
     }
