@@ -95,7 +95,7 @@ fn going_on(
     format: &dyn WireFormat,
     numbers: std::ops::Range<usize>,
     new: usize,
-    go_on: impl Fn(&Transcript, Vec<String>, Vec<String>) -> Transcript,
+    go_on: impl Fn(&Transcript, &[String], &[String]) -> Transcript,
 ) -> Work {
     let old = steps(format.name(), numbers.start..numbers.end - new);
     let fresh = steps(format.name(), numbers.end - new..numbers.end);
@@ -109,18 +109,18 @@ fn going_on(
         whole.parsed > bytes && whole.counted > bytes / 2,
         "what is new is parsed and counted"
     );
-    let (_, work) = of(|| meter(&go_on(&before, old, fresh)));
+    let ((), work) = of(|| meter(&go_on(&before, &old, &fresh)));
     work
 }
 
-fn extended(before: &Transcript, old: Vec<String>, fresh: Vec<String>) -> Transcript {
+fn extended(before: &Transcript, old: &[String], fresh: &[String]) -> Transcript {
     Transcript::extend_from(before, body(&[old, fresh].concat())).unwrap()
 }
 
-fn turned(before: &Transcript, old: Vec<String>, fresh: Vec<String>) -> Transcript {
+fn turned(before: &Transcript, old: &[String], fresh: &[String]) -> Transcript {
     // Whole steps, the last first.
     let old: Vec<String> = old.chunks(3).rev().flatten().cloned().collect();
-    Transcript::from_json(body(&[old, fresh].concat()), Some(before.format().name())).unwrap()
+    Transcript::from_json(body(&[&old, fresh].concat()), Some(before.format().name())).unwrap()
 }
 
 #[test]
