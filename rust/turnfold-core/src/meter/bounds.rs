@@ -8,7 +8,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 use super::count::{Counted, count_text};
 use super::models::ModelLabel;
 use super::{TokenCount, difference};
-use crate::known;
+use crate::known::{self, Found};
 use crate::transcript::{Segment, TextForm, Transcript};
 
 /// What is counted, in what and for whom.
@@ -116,7 +116,7 @@ impl Transcript {
         let (mut sum, mut open) = (Between::NOTHING, Vec::new());
         for (segment, &first) in self.segments.iter().zip(&self.starts) {
             let first = first as usize;
-            let (from, to) = (start.max(first), end.min(first + segment.messages.len()));
+            let (from, to) = (start.max(first), end.min(first + segment.len()));
             if from >= to {
                 continue;
             }
@@ -143,17 +143,18 @@ impl Transcript {
 
     fn bounded_message(&self, segment: &Segment, message: usize, tokenizer: &Tokenizer) -> Between {
         let (envelope, source) = (self.format.envelope(), segment.source.bytes());
-        let Some(row) = segment.messages.get(message) else {
+        let Some(row) = segment.messages().get(message) else {
             return Between::NOTHING;
         };
-        let known = known::find(self.format, row.span.of(source));
-        if let Some(counts) = known.as_ref().and_then(|known| known.counts(tokenizer.encoding())) {
+        let found = known::find(self.format, row.span.of(source));
+        let known = found.as_ref().and_then(Found::known);
+        if let Some(counts) = known.and_then(|known| known.counts(tokenizer.encoding())) {
             return Between::of(counts.count);
         }
         let mut inside = Between::NOTHING;
         let rows = row.blocks.start as usize..row.blocks.end as usize;
         let (mut least, mut most): (Vec<Counted>, Vec<Counted>) = (Vec::new(), Vec::new());
-        for block in segment.blocks.get(rows).unwrap_or_default() {
+        for block in segment.blocks().get(rows).unwrap_or_default() {
             least.clear();
             most.clear();
             for text in segment.texts_of(block) {
@@ -282,7 +283,7 @@ mod tests {
             let tokenizer = asked.encoding.tokenizer();
             let (mut sum, open) = self.bounded(asked);
             for open in open {
-                let row = &open.segment.messages[open.message];
+                let row = &open.segment.messages()[open.message];
                 let counted = open.segment.count_message(row, self.format, tokenizer);
                 sum.replace(open.bounds, counted.count);
             }

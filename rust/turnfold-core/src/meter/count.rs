@@ -132,17 +132,23 @@ impl Segment {
         format: &'static dyn WireFormat,
         tokenizer: &Tokenizer,
     ) -> TokenCount {
-        let Some(message) = self.messages.get(index) else {
+        let Some(message) = self.messages().get(index) else {
             return TokenCount::ZERO;
         };
-        let known = known::find(format, message.span.of(self.source.bytes()));
-        if let Some(counted) = known.as_ref().and_then(|known| known.counts(tokenizer.encoding())) {
+        let encoding = tokenizer.encoding();
+        let found = known::find(format, message.span.of(self.source.bytes()));
+        let known = found.as_ref().and_then(Found::known);
+        if let Some(counted) = known.and_then(|known| known.counts(encoding)) {
             return counted.count;
         }
         let counted = self.count_message(message, format, tokenizer);
         let count = counted.count;
-        if let Some(known) = known.or_else(|| known::add(format, self, index)) {
-            known.learn(tokenizer.encoding(), counted);
+        if let Some(known) = known {
+            known.learn(encoding, counted);
+        } else {
+            let mut adding = Adding::new(format);
+            adding.add(self, message, |known| known.learn(encoding, counted));
+            adding.finish();
         }
         count
     }
