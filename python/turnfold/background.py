@@ -291,7 +291,8 @@ class BackgroundCompactor:
                 job.reason = "failed"
                 self._tell_failed(job.conversation, error)
             finally:
-                if job.result is None:
+                # Given up in the moment in which it was done, it has a result, and nobody who would swap it in.
+                if job.result is None or self._jobs.get(job.conversation) is not job:
                     await self._discard(job, job.reason)
                 job.over.set()
 

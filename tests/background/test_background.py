@@ -497,6 +497,35 @@ async def _cancel_after(steps: int, scope: anyio.CancelScope) -> None:
     scope.cancel()
 
 
+def test_given_up_in_the_moment_in_which_it_is_done_it_gives_its_lease_back(run: Any) -> None:
+    """Whoever is told that a compaction is over may give it up before its own task goes on."""
+
+    async def main() -> None:
+        store = MemoryStore()
+        async with BackgroundCompactor(POLICY, replying(GOOD, seconds=5), store=store) as background:
+
+            def give_up(event: events.AnyEvent) -> None:
+                if isinstance(event, events.CompactionCompleted):
+                    group.start_soon(cancel)
+
+            async def cancel() -> None:
+                for _ in range(steps):
+                    await anyio.lowlevel.checkpoint()
+                background.cancel("c")
+
+            for steps in range(8):
+                async with anyio.create_task_group() as group:
+                    with telemetry.listening(give_up):
+                        background.start("c", conversation())
+                    await background.wait("c")
+                await anyio.sleep(1)
+                assert background.status("c") == "idle"
+                assert await store.begin("c") is not None, f"after {steps} steps the lease was kept"
+                await store.delete("c")
+
+    run(main)
+
+
 def test_many_conversations_side_by_side(run: Any) -> None:
     async def main() -> float:
         fake = replying(GOOD, seconds=1)
