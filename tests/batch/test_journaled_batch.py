@@ -1,5 +1,6 @@
 """A batch with a journal: what is done is handed over again and nobody is asked, however the first run ended."""
 
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -314,3 +315,25 @@ def test_what_a_journal_cannot_be_used_for(tmp_path: Path) -> None:
     for wrong in ({"most_spent": 1.0}, {"requests_per_minute": 0}, {"tokens_per_minute": -1}):
         with pytest.raises(ArgumentError):
             BatchLimits(**wrong)
+
+
+def test_a_rollback_that_fails_too_does_not_hide_what_went_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failing = False
+
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+            if failing and sql in {"COMMIT", "ROLLBACK"}:
+                raise sqlite3.OperationalError("the disk is gone" if sql == "COMMIT" else "no")
+            return super().execute(sql, parameters)
+
+    usual = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **options: usual(*given, factory=Failing, **options))
+    with Journal(tmp_path / "j") as journal:
+        failing = True
+        with pytest.raises(JournalError, match="cannot be written: the disk is gone"):
+            journal.remember(b"key", b"reply")
+    failing = False
+    with Journal(tmp_path / "j") as again:
+        assert again.reply(b"key") is None

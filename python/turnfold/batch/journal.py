@@ -163,8 +163,10 @@ class Journal:
                 yield
                 self._database.execute("COMMIT")
             except BaseException as error:
-                if self._database.in_transaction:
-                    self._database.execute("ROLLBACK")
+                # What was raised first is what went wrong; closed, the database forgets a transaction that is open.
+                with contextlib.suppress(sqlite3.Error, MemoryError):
+                    if self._database.in_transaction:
+                        self._database.execute("ROLLBACK")
                 if isinstance(error, sqlite3.Error):
                     raise JournalError(f"{self.path} cannot be written: {error}") from error
                 raise
