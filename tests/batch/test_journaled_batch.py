@@ -337,3 +337,24 @@ def test_a_rollback_that_fails_too_does_not_hide_what_went_wrong(
     failing = False
     with Journal(tmp_path / "j") as again:
         assert again.reply(b"key") is None
+
+
+def test_a_journal_is_closed_whatever_its_end_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = False
+
+    class Failing(sqlite3.Connection):
+        def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+            if failing and sql.startswith("UPDATE files"):
+                raise MemoryError
+            return super().execute(sql, parameters)
+
+    usual = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **options: usual(*given, factory=Failing, **options))
+    journal = Journal(tmp_path / "j").__enter__()
+    assert journal.claim_item(b"key").mine
+    failing = True
+    with pytest.raises(MemoryError):
+        journal.__exit__(None, None, None)
+    failing = False
+    with Journal(tmp_path / "j") as again:
+        assert again.claim_item(b"key").mine, "nobody holds it any more"

@@ -145,15 +145,15 @@ class Journal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
-            with contextlib.suppress(sqlite3.Error):
+        try:
+            with self._lock, contextlib.closing(self._database), contextlib.suppress(sqlite3.Error):
                 self._database.execute("UPDATE files SET owner = NULL WHERE owner = ?", (self._owner,))
                 self._database.execute("DELETE FROM items WHERE owner = ? AND outcome IS NULL", (self._owner,))
-            self._database.close()
-        if self._owned is not None:
-            with contextlib.suppress(OSError):
-                self._lock_path(self._owner).unlink()
-            self._owned.close()
+        finally:
+            if self._owned is not None:
+                with contextlib.suppress(OSError):
+                    self._lock_path(self._owner).unlink()
+                self._owned.close()
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
