@@ -71,6 +71,12 @@ class UnknownWindowError(ArgumentError):
     code: ClassVar[str] = "unknown_window"
 
 
+class ColumnError(ArgumentError):
+    """No column of a table is the one with the transcripts. Name one of those in the message."""
+
+    code: ClassVar[str] = "column"
+
+
 class UnknownSchemaError(ArgumentError):
     """No summary schema of that name ships with this version. Take one of the names in the message."""
 
@@ -270,6 +276,7 @@ ERRORS: Mapping[str, type[TurnfoldError]] = MappingProxyType(
             UnknownEncodingError,
             VocabularyError,
             UnknownWindowError,
+            ColumnError,
             UnknownSchemaError,
             RunningLoopError,
             MissingExtraError,

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from turnfold.cli.parquet import ColumnError, Table, TableError, cells, line_of, write_table
+from turnfold.cli.parquet import Table, TableError, cells, line_of, write_table
+from turnfold.errors import ColumnError
 
 TEXTS = [
     '[{"role": "user",\n "content": "one"}]',

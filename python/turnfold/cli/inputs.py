@@ -14,7 +14,7 @@ from turnfold.cli import parquet
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.packing import PackedDataError, packing_of, packing_of_data, unpacked, unpacked_name
 from turnfold.cli.patterns import is_pattern, matches, split_pattern
-from turnfold.errors import MissingExtraError
+from turnfold.errors import ColumnError, MissingExtraError
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".parquet")
 BLANK = b" \t\r\n"
@@ -170,7 +170,7 @@ def read_file(file: InputFile, wanted: Wanted = ANY) -> Iterator[Document | Faul
         yield Fault(file.shown, index or None, "io_error", str(error), "check the file")
     except MissingExtraError as error:
         yield Fault(file.shown, None, error.code, error.text, "install it and run the command again")
-    except parquet.ColumnError as error:
+    except ColumnError as error:
         yield Fault(file.shown, None, error.code, error.text, "--column NAME says which one it is")
     except OSError as error:
         yield fault_of_os_error(file.shown, index or None, error)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, cast
 
 import msgspec
 
-from turnfold.errors import ArgumentError, MissingExtraError
+from turnfold.errors import ColumnError, MissingExtraError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
 SUFFIX: Final = ".parquet"
 _HEAD_ROWS: Final = 64
-
-
-class ColumnError(ArgumentError):
-    """No column of a table is the one with the transcripts. The message says which there are."""
 
 
 class TableError(OSError):
