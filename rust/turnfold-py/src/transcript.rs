@@ -197,10 +197,8 @@ impl Transcript {
         span: Option<(usize, usize)>,
     ) -> PyResult<(u64, u64, u64, &'static str)> {
         detached(py, || {
-            let (encoding, label) = (input::encoding(&encoding)?, text::label(label)?);
-            let range = span.map(|(start, stop)| start..stop);
-            range.as_ref().map_or(Ok(()), |r| self.check(r))?;
-            let count = self.0.tokens_for(encoding, label, model.as_deref(), range);
+            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
+            let count = self.0.tokens_for(asked.encoding, asked.label, asked.model, asked.range);
             let source = match count.source {
                 CountSource::Exact => "exact",
                 CountSource::Estimate => "estimate",
@@ -218,10 +216,10 @@ impl Transcript {
         span: Option<(usize, usize)>,
     ) -> PyResult<(u64, u64, u64)> {
         detached(py, || {
-            let (encoding, label) = (input::encoding(&encoding)?, text::label(label)?);
-            let range = span.map(|(start, stop)| start..stop);
-            range.as_ref().map_or(Ok(()), |r| self.check(r))?;
-            let count = self.0.estimated_tokens(encoding, label, model.as_deref(), range);
+            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
+            let count = self
+                .0
+                .estimated_tokens(asked.encoding, asked.label, asked.model, asked.range);
             Ok((count.n, count.lo, count.hi))
         })
     }
@@ -361,11 +359,12 @@ impl Transcript {
         model: Option<&'a str>,
         span: Option<(usize, usize)>,
     ) -> Result<Asked<'a>, Fault> {
+        let (encoding, label) = (input::encoding(encoding)?, text::label(label)?);
         let range = span.map(|(start, stop)| start..stop);
         range.as_ref().map_or(Ok(()), |r| self.check(r))?;
         Ok(Asked {
-            encoding: input::encoding(encoding)?,
-            label: text::label(label)?,
+            encoding,
+            label,
             model,
             range,
         })

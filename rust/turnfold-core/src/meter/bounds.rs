@@ -1,6 +1,5 @@
 //! Bounds of a transcript, and whether it is within a limit, counting no more than that takes.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use turnfold_tokens::{Encoding, Tokenizer};
@@ -110,17 +109,9 @@ impl Transcript {
 
     /// The messages, without what their provider adds to the request.
     fn bounded(&self, asked: &Asked<'_>) -> (Between, Vec<Open<'_>>) {
-        let Range { start, end } = asked.range.clone().unwrap_or(0..self.len());
-        let end = end.min(self.len());
         let tokenizer = asked.encoding.tokenizer();
         let (mut sum, mut open) = (Between::NOTHING, Vec::new());
-        for (segment, &first) in self.segments.iter().zip(&self.starts) {
-            let first = first as usize;
-            let (from, to) = (start.max(first), end.min(first + segment.len()));
-            if from >= to {
-                continue;
-            }
-            let inside = from - first..to - first;
+        for (segment, inside) in self.segments_in(asked.range.clone()) {
             if segment.counts.is_counted(asked.encoding) {
                 let counted = segment.counts(self.format, asked.encoding).range(inside);
                 sum.add(Between::of(counted));
@@ -152,9 +143,8 @@ impl Transcript {
             return Between::of(counts.count);
         }
         let mut inside = Between::NOTHING;
-        let rows = row.blocks.start as usize..row.blocks.end as usize;
         let (mut least, mut most): (Vec<Counted>, Vec<Counted>) = (Vec::new(), Vec::new());
-        for block in segment.blocks().get(rows).unwrap_or_default() {
+        for block in segment.blocks_of(row) {
             least.clear();
             most.clear();
             for text in segment.texts_of(block) {
@@ -186,20 +176,10 @@ impl Transcript {
 
     /// Counts of messages, as counts of what was asked for.
     fn finished(&self, asked: &Asked<'_>, sum: Between) -> Between {
-        let model = &*asked
-            .model
-            .map_or_else(|| self.model().unwrap_or_default(), Cow::Borrowed);
-        let envelope = self.format.envelope();
-        let finish = |count: TokenCount| {
-            let mut count = envelope.read_as(count, model);
-            if asked.range.is_none() {
-                count = envelope.request(self, asked.encoding, model, count);
-            }
-            if envelope.spans_vocabularies() {
-                count
-            } else {
-                count.under(asked.label)
-            }
+        let model = self.counted_for(asked.model);
+        let finish = |count| {
+            let sent = self.sent(count, asked.encoding, &model, asked.range.is_none());
+            self.labelled(sent, asked.label)
         };
         Between {
             low: finish(sum.low),

@@ -24,28 +24,54 @@ impl Transcript {
 
     fn tokens_by(&self, encoding: Encoding, model: &str, range: Option<Range<usize>>) -> TokenCount {
         let whole = range.is_none();
-        let Range { start, end } = range.unwrap_or(0..self.len());
-        let end = end.min(self.len());
         let mut sum = TokenCount::ZERO;
         let mut is_new = false;
-        for (segment, &first) in self.segments.iter().zip(&self.starts) {
-            let first = first as usize;
-            let last = first + segment.len();
-            let (from, to) = (start.max(first), end.min(last));
-            if from < to {
-                is_new |= !segment.counts.is_counted(encoding);
-                sum = sum + segment.counts(self.format, encoding).range(from - first..to - first);
-            }
+        for (segment, inside) in self.segments_in(range) {
+            is_new |= !segment.counts.is_counted(encoding);
+            sum = sum + segment.counts(self.format, encoding).range(inside);
         }
         if is_new {
             recent::add(self);
         }
-        let sum = self.format.envelope().read_as(sum, model);
+        self.sent(sum, encoding, model, whole)
+    }
+
+    /// The segments that messages of the range (clamped, or all with `None`) are in, and which of each segment's.
+    pub(super) fn segments_in(&self, range: Option<Range<usize>>) -> impl Iterator<Item = (&Segment, Range<usize>)> {
+        let Range { start, end } = range.unwrap_or(0..self.len());
+        self.segments
+            .iter()
+            .zip(&self.starts)
+            .filter_map(move |(segment, &first)| {
+                let first = first as usize;
+                let (from, to) = (start.max(first), end.min(first + segment.len()));
+                (from < to).then(|| (&**segment, from - first..to - first))
+            })
+    }
+
+    /// What the messages cost where they are sent to a model: in the `whole` request with all that is beside them.
+    pub(super) fn sent(&self, messages: TokenCount, encoding: Encoding, model: &str, whole: bool) -> TokenCount {
+        let envelope = self.format.envelope();
+        let sum = envelope.read_as(messages, model);
         if whole {
-            self.format.envelope().request(self, encoding, model, sum)
+            envelope.request(self, encoding, model, sum)
         } else {
             sum
         }
+    }
+
+    /// A count as that of a model of this label, unless the format's own intervals allow for what it says.
+    pub(super) fn labelled(&self, count: TokenCount, label: ModelLabel) -> TokenCount {
+        if self.format.envelope().spans_vocabularies() {
+            count
+        } else {
+            count.under(label)
+        }
+    }
+
+    /// The name of the model that is counted for: the one asked for, or the one that the body names.
+    pub(super) fn counted_for<'a>(&'a self, model: Option<&'a str>) -> Cow<'a, str> {
+        model.map_or_else(|| self.model().unwrap_or_default(), Cow::Borrowed)
     }
 
     /// [`Transcript::tokens`], read as what a model of this label counts: an interval where the vocabulary is not known
@@ -58,13 +84,7 @@ impl Transcript {
         model: Option<&str>,
         range: Option<Range<usize>>,
     ) -> TokenCount {
-        let named = model.map_or_else(|| self.model().unwrap_or_default(), Cow::Borrowed);
-        let count = self.tokens_by(encoding, &named, range);
-        if self.format.envelope().spans_vocabularies() {
-            count
-        } else {
-            count.under(label)
-        }
+        self.labelled(self.tokens_by(encoding, &self.counted_for(model), range), label)
     }
 
     /// Tokens of one section of the request, without what the provider adds to the request as a whole: the parts that
@@ -104,25 +124,37 @@ impl Segment {
     }
 
     fn count(&self, format: &'static dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
-        let encoding = tokenizer.encoding();
         let mut counts = Counts::with_capacity(self.len(), self.blocks().len());
         let mut adding = Adding::new(format);
         for message in self.messages() {
-            let found = known::find(format, message.span.of(self.source.bytes()));
-            let known = found.as_ref().and_then(Found::known);
-            if let Some(counted) = known.and_then(|known| known.counts(encoding)) {
-                counts.add(counted);
-                continue;
-            }
-            let counted = self.count_message(message, format, tokenizer);
-            counts.add(&counted);
-            match known {
-                Some(known) => known.learn(encoding, counted),
-                None => adding.add(self, message, |known| known.learn(encoding, counted)),
-            }
+            self.look_up_or_count(message, format, tokenizer, &mut adding, |counted| counts.add(counted));
         }
         adding.finish();
         counts
+    }
+
+    /// Hands what one message costs to `take`: remembered, or counted and remembered.
+    fn look_up_or_count<T>(
+        &self,
+        message: &Message,
+        format: &'static dyn WireFormat,
+        tokenizer: &Tokenizer,
+        adding: &mut Adding,
+        take: impl FnOnce(&MessageCounts) -> T,
+    ) -> T {
+        let encoding = tokenizer.encoding();
+        let found = known::find(format, message.span.of(self.source.bytes()));
+        let known = found.as_ref().and_then(Found::known);
+        if let Some(counted) = known.and_then(|known| known.counts(encoding)) {
+            return take(counted);
+        }
+        let counted = self.count_message(message, format, tokenizer);
+        let taken = take(&counted);
+        match known {
+            Some(known) => known.learn(encoding, counted),
+            None => adding.add(self, message, |known| known.learn(encoding, counted)),
+        }
+        taken
     }
 
     /// What one message costs: remembered, or counted and remembered.
@@ -135,21 +167,9 @@ impl Segment {
         let Some(message) = self.messages().get(index) else {
             return TokenCount::ZERO;
         };
-        let encoding = tokenizer.encoding();
-        let found = known::find(format, message.span.of(self.source.bytes()));
-        let known = found.as_ref().and_then(Found::known);
-        if let Some(counted) = known.and_then(|known| known.counts(encoding)) {
-            return counted.count;
-        }
-        let counted = self.count_message(message, format, tokenizer);
-        let count = counted.count;
-        if let Some(known) = known {
-            known.learn(encoding, counted);
-        } else {
-            let mut adding = Adding::new(format);
-            adding.add(self, message, |known| known.learn(encoding, counted));
-            adding.finish();
-        }
+        let mut adding = Adding::new(format);
+        let count = self.look_up_or_count(message, format, tokenizer, &mut adding, |counted| counted.count);
+        adding.finish();
         count
     }
 

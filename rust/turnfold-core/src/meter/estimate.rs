@@ -1,6 +1,5 @@
 //! Estimates of a transcript: every text by one pass over its bytes instead of the vocabulary.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use turnfold_tokens::{Encoding, estimate, estimated_interval};
@@ -22,34 +21,19 @@ impl Transcript {
         model: Option<&str>,
         range: Option<Range<usize>>,
     ) -> TokenCount {
-        let model = &*model.map_or_else(|| self.model().unwrap_or_default(), Cow::Borrowed);
-        let envelope = self.format.envelope();
         let whole = range.is_none();
-        let Range { start, end } = range.unwrap_or(0..self.len());
-        let end = end.min(self.len());
         let (mut sum, mut texts, mut bytes) = (TokenCount::ZERO, 0, 0);
-        for (segment, &first) in self.segments.iter().zip(&self.starts) {
-            let first = first as usize;
-            let (from, to) = (start.max(first), end.min(first + segment.len()));
-            if from < to {
-                let (count, estimated, length) = self.estimate_messages(segment, from - first..to - first, encoding);
-                sum = sum + count;
-                texts += estimated;
-                bytes += length;
-            }
+        for (segment, inside) in self.segments_in(range) {
+            let (count, estimated, length) = self.estimate_messages(segment, inside, encoding);
+            sum = sum + count;
+            texts += estimated;
+            bytes += length;
         }
-        sum = envelope.read_as(sum, model);
-        if whole {
-            sum = envelope.request(self, encoding, model, sum);
-        }
+        let sum = self.sent(sum, encoding, &self.counted_for(model), whole);
         let interval = estimated_interval(texts, bytes);
         let (lo, hi) = (interval.tokens - interval.lo, interval.hi - interval.tokens);
         let sum = TokenCount::estimate(sum.n, sum.lo.saturating_sub(lo), sum.hi.saturating_add(hi));
-        if envelope.spans_vocabularies() {
-            sum
-        } else {
-            sum.under(label)
-        }
+        self.labelled(sum, label)
     }
 
     /// What messages of a segment cost, and of that the estimated tokens and the bytes they were estimated from.
