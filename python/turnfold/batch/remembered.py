@@ -29,14 +29,10 @@ class Replies(Protocol):
 
 
 class SharedReplies:
-    """The replies that the summarizers of a batch share: in `replies`, or in memory where that is None.
-
-    `reused` counts the requests that were answered with the reply to an earlier one.
-    """
+    """The replies that the summarizers of a batch share: in `replies`, or in memory where that is None."""
 
     def __init__(self, replies: Replies | None = None) -> None:
         self.asked: dict[bytes, anyio.Event] = {}
-        self.reused = 0
         self._replies = replies
         self._memory: OrderedDict[bytes, bytes] = OrderedDict()
         self._memory_bytes = 0
@@ -51,7 +47,6 @@ class SharedReplies:
                 self._memory.move_to_end(key)
         if kept is None:
             return None
-        self.reused += 1
         return msgspec.structs.replace(msgspec.msgpack.decode(kept, type=SummaryReply), usage=NO_USAGE)
 
     async def keep(self, key: bytes, reply: SummaryReply) -> None:
