@@ -161,6 +161,24 @@ def test_killed_runs_go_on(run, inputs, undisturbed, tmp_path, seed):
     assert hidden(tmp_path) == [".turnfold-journal"]
 
 
+def test_what_could_not_be_moved_is_moved_by_the_next_run(run, inputs, undisturbed, tmp_path, monkeypatch):
+    def refused(path: Path) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("turnfold.cli.batch_files.move", refused)
+        first = run("batch", inputs, "-o", tmp_path, *OPTIONS)
+        assert first.status == 1
+        assert first.err.count("Permission denied") == 4
+        assert contents(tmp_path) == {}
+    again = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume")
+    assert again.status == 1
+    assert "0 documents of 4 files in" in again.out
+    assert f"{TOTAL} documents were done before" in again.out
+    assert contents(tmp_path) == undisturbed[0]
+    assert hidden(tmp_path) == [".turnfold-journal"]
+
+
 def test_a_torn_part_file_is_cut_or_begun_anew(run, inputs, undisturbed, tmp_path):
     process = start(inputs, tmp_path)
     read_lines(process, 210)

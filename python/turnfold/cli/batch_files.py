@@ -33,7 +33,7 @@ from turnfold.cli.compaction import (
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, InputFile, read_file, table_of
 from turnfold.cli.outputs import Target
-from turnfold.cli.part_file import PartFile, finished_of, move, part_of
+from turnfold.cli.part_file import PartFile, move, part_of
 from turnfold.cli.rewriting import read_target
 from turnfold.errors import JournalError
 from turnfold.model.plan import Skip
@@ -240,7 +240,7 @@ class BatchRun:
         size, time = _state_of(run.target.file)
         known = run.journaled
         unchanged = run.target.file.path is not None and (known.input_size, known.input_mtime_ns) == (size, time)
-        if unchanged and known.state == "moving" and _is_moved(run):
+        if unchanged and known.state == "moving" and not part_of(run.path).exists() and _is_there(run):
             self._journal.set_state(known, "done", known.output_size)
             self._recall(run)
             self._pass(run, size or 0)
@@ -249,9 +249,11 @@ class BatchRun:
             self._recall(run)
             self._pass(run, size or 0)
             return None
-        if known.documents and run.target.file.path is not None and known.state == "open" and self._holds(run):
+        if known.documents and run.target.file.path is not None and known.state != "done" and self._holds(run):
             with contextlib.suppress(OSError):
-                run.part = self._part(run, known.output_size)
+                # All of a part file that is to be moved is done; of a table its size is not the output's.
+                grown = part_of(run.path).stat().st_size if known.state == "moving" else known.output_size
+                run.part = self._part(run, grown)
                 run.skip = known.documents
                 self._recall(run)
                 return run
@@ -341,8 +343,9 @@ class BatchRun:
             self._journal.checkpoint(run.journaled, run.waiting, 0)
             self._journal.set_state(run.journaled, ended, 0)
             return
-        part = run.part or self._part(run)
+        part = run.part = run.part or self._part(run)
         size = part.finish()
+        run.part = None
         self._journal.checkpoint(run.journaled, run.waiting, part.size)
         self._journal.set_state(run.journaled, "moving", size)
         move(run.path)
@@ -419,17 +422,6 @@ def _state_of(file: InputFile) -> tuple[int | None, int | None]:
     except OSError:
         state = None
     return (None, None) if state is None else (state.st_size, state.st_mtime_ns)
-
-
-def _is_moved(run: FileRun) -> bool:
-    """Whether the output that a kill left on its way is in its place, or is now."""
-    finished = finished_of(run.path)
-    try:
-        if finished.stat().st_size == run.journaled.output_size:
-            move(run.path)
-    except OSError:
-        part_of(run.path).unlink(missing_ok=True)
-    return not finished.exists() and _is_there(run)
 
 
 def _is_there(run: FileRun) -> bool:

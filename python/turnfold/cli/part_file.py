@@ -78,7 +78,7 @@ class PartFile:
         self._stream.close()
         if self._table is None:
             return self._size
-        whole = finished_of(self.path)
+        whole = _finished_of(self.path)
         with self.part.open("rb") as lines, whole.open("wb") as out:
             write_table(self._table, lines, out)
             out.flush()
@@ -98,7 +98,7 @@ class PartFile:
     def discard(self) -> None:
         """Take the part file away."""
         self.close()
-        for path in {self.part, finished_of(self.path)}:
+        for path in {self.part, _finished_of(self.path)}:
             with contextlib.suppress(OSError):
                 path.unlink()
 
@@ -108,14 +108,14 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.turnfold-part")
 
 
-def finished_of(path: Path) -> Path:
+def _finished_of(path: Path) -> Path:
     """Where an output that is finished waits to be moved: it is the part file, except of a table."""
     return path.with_name(f".{path.name}.turnfold-table") if is_table(path.name) else part_of(path)
 
 
 def move(path: Path) -> None:
     """Move a finished output into its place, and the folder's entry down to the disk."""
-    finished_of(path).replace(path)
+    _finished_of(path).replace(path)
     part_of(path).unlink(missing_ok=True)
     if os.name != "nt":
         folder = os.open(path.parent, os.O_RDONLY)
