@@ -333,7 +333,7 @@ def _candidates(request: SummaryRequest, source: _Source) -> list[Candidate]:
         found, meter.count_many([item_text(one.text) for one in found], request.encoding), strict=True
     ):
         candidate.tokens = tokens
-    labelled = [one for one in found if one.label and one.text.startswith(one.label)]
+    labelled = [one for one in found if one.begins_with_label]
     for candidate, tokens in zip(
         labelled, meter.count_many([f"{one.label}:" for one in labelled], request.encoding), strict=True
     ):

@@ -27,6 +27,11 @@ class Candidate:
     tokens: int = 0
     label_tokens: int = 0
 
+    @property
+    def begins_with_label(self) -> bool:
+        """Whether it has a label and says it first."""
+        return bool(self.label) and self.text.startswith(self.label)
+
 
 class Chooser:
     """Takes the lines with the most worth for their tokens."""
@@ -121,7 +126,7 @@ def joined(chosen: Sequence[Candidate]) -> dict[Topic, list[str]]:
     last: Candidate | None = None
     for one in sorted(chosen, key=lambda c: (c.topic, c.order)):
         own = lines.setdefault(one.topic, [])
-        labelled = one.label and one.text.startswith(one.label) and one.label != getattr(last, "label", None)
+        labelled = one.begins_with_label and (last is None or one.label != last.label)
         if (
             last is not None
             and last.topic == one.topic
@@ -138,11 +143,11 @@ def joined(chosen: Sequence[Candidate]) -> dict[Topic, list[str]]:
 
 
 def _under_labels(lines: Sequence[Candidate]) -> list[str]:
-    labels = Counter(one.label for one in lines if one.label and one.text.startswith(one.label))
+    labels = Counter(one.label for one in lines if one.begins_with_label)
     texts: list[str] = []
     places: dict[str, int] = {}
     for one in lines:
-        if labels[one.label] < _SHARED_LABEL or not one.text.startswith(one.label):
+        if labels[one.label] < _SHARED_LABEL or not one.begins_with_label:
             texts.append(one.text)
             continue
         said = one.text[len(one.label) :].lstrip(" :：")
