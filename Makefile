@@ -60,7 +60,7 @@ demo: build
 
 test: build
 	cargo test --workspace --quiet
-	"$(BIN)/python" -m pytest -q
+	"$(BIN)/python" -m pytest -q -n auto --dist worksteal
 
 linear: | toolchain
 	cargo test --quiet -p turnfold-core --test instructions -- --all
