@@ -6,6 +6,7 @@
 //! they come before every merge that uses it. Few tokens hold parts of characters beside other characters (794 of
 //! `o200k_base`, such as a space with the first byte of a Cyrillic letter), so few edges are in doubt.
 
+use crate::pages::table;
 use crate::tables::NO_RANK;
 use crate::vocabulary::Vocabulary;
 
@@ -25,7 +26,7 @@ pub(crate) struct Characters {
 impl Characters {
     pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
         let mut characters = Self {
-            ranks: vec![NO_RANK; 1 << 16],
+            ranks: table(NO_RANK, 1 << 16),
             doubtful: vec![0; 1 << 10],
             edges: Vec::new(),
         };

@@ -32,6 +32,7 @@ mod estimate;
 mod merge;
 #[cfg(feature = "naive")]
 pub mod naive;
+mod pages;
 mod prefix_sums;
 mod registered;
 mod scan;

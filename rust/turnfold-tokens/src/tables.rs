@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::bounds::Facts;
 use crate::characters::Characters;
+use crate::pages::table;
 use crate::simd::{Isa, Line, VALUE_BITS, prefetch};
 use crate::vocabulary::Vocabulary;
 
@@ -105,8 +106,8 @@ impl ShortTokens {
             .trailing_zeros()
             .max(1);
         let mut table = Self {
-            lines: vec![Line::default(); 1 << bits],
-            ranks: vec![[0; WAYS]; 1 << bits],
+            lines: table(Line::default(), 1 << bits),
+            ranks: table([0; WAYS], 1 << bits),
             shift: 64 - bits,
         };
         for (rank, token) in vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES) {
@@ -179,7 +180,7 @@ pub(crate) struct LongTokens {
 impl LongTokens {
     fn new(vocabulary: &Vocabulary) -> Self {
         let long = || vocabulary.tokens().filter(|(_, token)| token.len() > KEY_BYTES);
-        let mut slots = vec![0_u32; (long().count() * 4).next_power_of_two()];
+        let mut slots = table(0_u32, (long().count() * 4).next_power_of_two());
         let mask = slots.len() - 1;
         for (rank, token) in long() {
             let mut at = hash_bytes(token) as usize & mask;
@@ -242,7 +243,7 @@ impl Pairs {
     fn new(count: usize) -> Self {
         let bits = (count * 2).next_power_of_two().trailing_zeros().max(1);
         Self {
-            slots: vec![0; 1 << bits],
+            slots: table(0, 1 << bits),
             shift: 64 - bits,
         }
     }
@@ -278,10 +279,10 @@ impl Merges {
     fn new(vocabulary: &Vocabulary, byte_ranks: &[u32; 256]) -> Self {
         let common = vocabulary.len().min(COMMON as usize);
         let mut merges = Self {
-            bytes: vec![NO_RANK; 1 << 16],
+            bytes: table(NO_RANK, 1 << 16),
             common: Pairs::new(common),
             others: Pairs::new(vocabulary.len() - common),
-            filter: vec![0; 1 << (FILTER_BITS - 6)],
+            filter: table(0, 1 << (FILTER_BITS - 6)),
         };
         for (left, right, merged) in vocabulary.merges() {
             let pair = u64::from(left) << RANK_BITS | u64::from(right);

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use crate::Encoding;
 use crate::merge::Scratch;
+use crate::pages::table;
 use crate::scan::{Ends, ROOM};
 use crate::simd::{Isa, Line, VALUE_BITS};
 use crate::tables::{Key, mix, with_value};
@@ -95,7 +96,7 @@ impl Seen {
     #[inline(always)]
     pub(crate) fn remember_merged(&mut self, key: Key, hash: u64, count: usize) {
         if self.merged.is_empty() {
-            self.merged = vec![0; 1 << MERGED_BITS];
+            self.merged = table(0, 1 << MERGED_BITS);
         }
         if let Some(slot) = self.merged.get_mut((hash >> (64 - MERGED_BITS)) as usize) {
             *slot = with_value(key, count);
@@ -106,7 +107,7 @@ impl Seen {
     #[inline(always)]
     pub(crate) fn remember(&mut self, key: Key, hash: u64, count: usize) {
         if self.recent.is_empty() {
-            self.recent = vec![Line::default(); 1 << RECENT_BITS];
+            self.recent = table(Line::default(), 1 << RECENT_BITS);
         }
         if let Some(Line(line)) = self.recent.get_mut((hash >> (64 - RECENT_BITS)) as usize) {
             // A piece that waits twice in one batch comes twice.
@@ -166,7 +167,7 @@ impl<const N: usize> LongPieces<N> {
                 length: 0,
                 count: 0,
             };
-            self.slots = vec![empty; 1 << bits];
+            self.slots = table(empty, 1 << bits);
         }
         let Some(slot) = self.slots.get_mut((hash >> (64 - bits)) as usize) else {
             return count();
