@@ -129,7 +129,7 @@ def test_a_summary_says_when_it_was_made_and_which_version_it_is() -> None:
     first = done(chat(talk(6)), policy, now=datetime(2026, 1, 31, 10, 0, 0, 999, timezone(timedelta(hours=1))))
     made = "2026-01-31T09:00:00Z"
     assert first.record.covers == SummaryRecord(12, (1, 6), 1, made, made)
-    said = f'<turnfold-summary created="{made}" updated="{made}">\nThis replaces 12 earlier messages, turns 1-6. '
+    said = f'<turnfold-summary created="{made}" updated="{made}">\nReplaces 12 earlier messages, turns 1-6. '
     assert str(first.summary).startswith(said)
     longer = chat([*map(dict, first.messages), *talk(5)[2:]])
     second = done(longer, policy, now=datetime(2026, 2, 1, tzinfo=UTC))

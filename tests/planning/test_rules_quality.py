@@ -121,11 +121,11 @@ def test_what_failed_again_and_again_says_how_often() -> None:
 def test_code_is_left_out_and_list_items_stand_under_their_heading() -> None:
     text = "Rules:\n- no tabs\n- no new files\n\nSee e.g. this:\n```\nx = 1. And\n```\nIt works. 这样可以。真的。"
     assert split(text) == [
-        ("no tabs", "Rules"),
-        ("no new files", "Rules"),
-        ("It works.", ""),
-        ("这样可以。", ""),
-        ("真的。", ""),
+        ("no tabs", "Rules", False),
+        ("no new files", "Rules", False),
+        ("It works.", "", False),
+        ("这样可以。", "", False),
+        ("真的。", "", False),
     ]
 
 
@@ -180,6 +180,49 @@ def test_a_label_that_lines_share_is_written_once_with_the_sentences_of_a_line_t
     text = Rules().write(request([*talk(12), lines[0], "Noted.", *talk(6), lines[1], "Noted."], max_tokens=60))
     assert text.count("RULE") == 1
     assert "  Keep Zorvex at 412 GB. Never go over it.\n  Ask Mira Olsen before a restart of Kuvati." in text
+
+
+PASTED = {
+    "source": """import { useState, useEffect } from "react";
+const [openPanel, setOpenPanel] = useState(
+<PanelView className="wide-view" onOpen={setOpenPanel} />
+key: currentPanel.key,
+return openPanel(currentPanel);""",
+    "terminal": """root@box_12:/srv/app# ls -l src/main_loop.py
+-rw-r--r-- 1 root root 503 Jul 17 01:31 src/main_loop.py
+File "/srv/app/src/main_loop.py", line 88, in run_loop
+root@box_12:/srv/app# cat src/other_loop.py""",
+    "tags": """<reminder>
+The tools run_all and stop_all need the file conf/run_all.toml.
+Use run_all for src/main_loop.py.
+The report_all tool is in tools/report_all.py, which must be read.
+</reminder>""",
+}
+
+
+@pytest.mark.parametrize("pasted", PASTED)
+@pytest.mark.parametrize("rule", ["In your replies, give lengths in ells.", "When you quote a poem, name its author."])
+def test_what_the_user_asks_for_comes_before_what_was_pasted(pasted: str, rule: str) -> None:
+    texts = [*talk(4), f"{rule}\n{PASTED[pasted]}", "I see, thanks.", *talk(4)]
+    text = Rules().write(request(texts, max_tokens=24))
+    assert rule in text
+
+
+@pytest.mark.parametrize(
+    "text", ["Never call run() twice;", "from now on use the old form,", "return the form to Mira", "max_open = 40"]
+)
+def test_what_is_said_is_no_code_for_a_sign_in_it(text: str) -> None:
+    assert marked(text)[0].score > 1.5
+
+
+def test_a_tag_that_is_never_closed_encloses_nothing() -> None:
+    parts = split("<b> is bold.\n<log>\nNever read it.\n</log>\nNever write it.\n<end>\nNever mind.")
+    assert [text for text, _, enclosed in parts if enclosed] == ["<log>", "Never read it.", "</log>"]
+
+
+def test_a_wish_that_is_said_again_counts_no_less() -> None:
+    once, again = marked("I want the long form."), marked("I want the long form.", "Well.", "I want the long form.")
+    assert again[-1].score >= 0.9 * once[0].score
 
 
 def test_names_from_small_talk_come_last_in_the_ledger() -> None:

@@ -11,14 +11,14 @@ from turnfold.planning.wrapper import WrappedSummary, recognise, wrap
 DELIMITERS = (
     "<turnfold-summary",
     "</turnfold-summary>",
-    "<turnfold-task",
-    "</turnfold-task>",
+    "<turnfold-transcript",
+    "</turnfold-transcript>",
     "< / TURNFOLD-Summary >",
 )
-hostile = st.lists(st.sampled_from([*DELIMITERS, "\n", " ", "<", ">", "## Files\n", "- a", "é", "\r\n"])).map("".join)
-WRAPPED = (
-    "<turnfold-summary>\nThis replaces 2 earlier messages. Continue from where they end.\nbody\n</turnfold-summary>"
-)
+hostile = st.lists(
+    st.sampled_from([*DELIMITERS, "\n", " ", "<", ">", "## Files\n", "- a", "  b", "Task:", "é", "\r\n"])
+).map("".join)
+WRAPPED = "<turnfold-summary>\nReplaces 2 earlier messages. Continue where they end.\nbody\n</turnfold-summary>"
 texts = st.text() | hostile
 
 
@@ -48,18 +48,17 @@ def test_what_is_wrapped_is_recognised_as_it_was(
 def test_the_first_line_says_what_is_gone_once() -> None:
     text = wrap(WrappedSummary(36, "Mend it.", "Done.", turns=(1, 18)))
     assert text == (
-        "<turnfold-summary>\nThis replaces 36 earlier messages, turns 1-18. Continue from where they end.\n"
-        "<turnfold-task>\nMend it.\n</turnfold-task>\nDone.\n</turnfold-summary>"
+        "<turnfold-summary>\nReplaces 36 earlier messages, turns 1-18. Continue where they end. Task:\n"
+        "- Mend it.\nDone.\n</turnfold-summary>"
     )
     text = wrap(WrappedSummary(1, None, "Done.", turns=(4, 4)))
-    assert text.splitlines()[1] == "This replaces 1 earlier message, turn 4. Continue from where it ends."
+    assert text.splitlines()[1] == "Replaces 1 earlier message, turn 4. Continue where it ends."
 
 
 @given(st.none() | texts, texts)
 def test_a_wrapped_summary_has_one_wrapper(task: str | None, body: str) -> None:
     text = wrap(WrappedSummary(3, task, body))
     assert text.count("<turnfold-summary") == text.count("</turnfold-summary>") == 1
-    assert text.count("<turnfold-task") == text.count("</turnfold-task>") == (task is not None)
 
 
 @given(texts)
@@ -78,10 +77,11 @@ def test_other_tags_stay_as_they_are() -> None:
         "",
         "hello",
         WRAPPED.replace("2", "x"),
-        "<turnfold-summary>\nThis\nbody\n</turnfold-summary>",
+        "<turnfold-summary>\nReplaces\nbody\n</turnfold-summary>",
         f"{WRAPPED} and more",
         f"say {WRAPPED}",
-        WRAPPED.replace("body", "<turnfold-task>\nMend it.\n"),
+        WRAPPED.replace("end.\n", "end. Task:\n"),
+        WRAPPED.replace("end.\nbody", "end. Task, request in work:\n- Mend it.\nbody"),
     ],
 )
 def test_other_text_is_not_recognised(text: str) -> None:

@@ -30,6 +30,9 @@ _LISTED = sorted(
         ("bitte niemals löschen", "forbid", 1),
         ("不要删除", "forbid", 1),
         ("no longer, from now on", "update", 2),
+        ("before you answer, ask me", "stand", 2),
+        ("before your time", "stand", 0),
+        ("in jeder antwort, und wenn du fragst", "stand", 1),
     ],
 )
 def test_a_text_has_so_many_cues_of_a_list(text: str, list_name: str, count: int) -> None:

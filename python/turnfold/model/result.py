@@ -19,7 +19,8 @@ was told to; the name of a fault of its reply
 
 TaskKept = Literal["message", "verbatim", "clipped", "dropped", "absent"]
 """What became of the first user message: the message itself stays, the summary quotes it whole, the summary quotes its
-head and tail, it went with what was dropped, or there was none."""
+head and tail, it went with what was dropped or is no more than a routine for which there was no room, or there was
+none."""
 
 
 class Attempt(msgspec.Struct, frozen=True):

@@ -96,11 +96,13 @@ def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
     record = hole.record or SummaryRecord(selection.covered)
     quotes = quotes_of(ground, selection)
     # Their own delimiters count too, and something must be left to say.
-    empty = Quotes(*(None if text is None else "" for text in (quotes.task, quotes.latest)))
+    empty = Quotes(None if quotes.task is None else "", None if quotes.latest is None else "")
     room = _room(measure, hole, record, empty) - measure.text(MARKER_BODY)
     fitted = fit(quotes, hole.task_max_tokens, room, measure.encoding)
     task_kept: TaskKept = "absent"
-    if quotes.task is not None:
+    if quotes.task is not None and fitted.task is None:
+        task_kept = "dropped"
+    elif quotes.task is not None:
         task_kept = "verbatim" if fitted.task == neutralise(quotes.task) else "clipped"
     return Opening(
         hole=hole,

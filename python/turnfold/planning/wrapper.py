@@ -17,9 +17,11 @@ _OPEN = re.compile(
     r'<turnfold-summary(?: version="(?P<version>\d{1,9})")?'
     rf'(?: created="(?P<created>{_TIME})")?'
     rf'(?: updated="(?P<updated>{_TIME})")?>\n'
-    r"This replaces (?P<messages>\d{1,9}) earlier messages?(?:, turns? (?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?\. "
-    r"Continue from where (?:it ends|they end)\.\n"
+    r"Replaces (?P<messages>\d{1,9}) earlier messages?(?:, turns? (?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?\. "
+    r"Continue where (?:it ends|they end)\."
+    r"(?: (?:(?P<task>Task)|(?P<latest>Request in work)|(?P<both>Task, request in work)):)?\n"
 )
+_QUOTE = re.compile(r"- (.*(?:\n  .*)*)\n")
 _END = "\n</turnfold-summary>"
 
 
@@ -59,9 +61,10 @@ def wrap(summary: WrappedSummary) -> str:
     """Return the text of a summary message. `recognise` is its inverse where nothing imitates a delimiter."""
     if summary.messages < 0:
         raise ArgumentError(f"messages must be at least 0, got {summary.messages}")
+    quotes = "".join(_quote(text) for text in (summary.task, summary.latest) if text is not None)
     return (
-        f"<turnfold-summary{_attributes(summary)}>\n{_covered(summary)}\n"
-        f"{_quote('task', summary.task)}{_quote('latest', summary.latest)}{neutralise(summary.body).strip()}{_END}"
+        f"<turnfold-summary{_attributes(summary)}>\n{_covered(summary)}{_announced(summary)}\n"
+        f"{quotes}{neutralise(summary.body).strip()}{_END}"
     )
 
 
@@ -73,13 +76,12 @@ def recognise(text: str) -> WrappedSummary | None:
     rest = text[opened.end() : -len(_END)]
     quotes: dict[str, str] = {}
     for name in ("task", "latest"):
-        start = f"<turnfold-{name}>\n"
-        if not rest.startswith(start):
+        if opened[name] is None and opened["both"] is None:
             continue
-        quote, end, rest = rest.removeprefix(start).partition(_quote_end(name))
-        if not end:
+        quote = _QUOTE.match(rest)
+        if quote is None:
             return None
-        quotes[name] = quote
+        quotes[name], rest = quote[1].replace("\n  ", "\n"), rest[quote.end() :]
     first = opened["first"]
     return WrappedSummary(
         int(opened["messages"]),
@@ -110,15 +112,23 @@ def _covered(summary: WrappedSummary) -> str:
         first, last = summary.turns
         turns = f", turn {first}" if first == last else f", turns {first}-{last}"
     return (
-        f"This replaces {summary.messages} earlier {'message' if one else 'messages'}{turns}. "
-        f"Continue from where {'it ends' if one else 'they end'}."
+        f"Replaces {summary.messages} earlier {'message' if one else 'messages'}{turns}. "
+        f"Continue where {'it ends' if one else 'they end'}."
     )
 
 
-def _quote(name: str, text: str | None) -> str:
-    # `neutralise` leaves nothing in it that could pass for its end.
-    return "" if text is None else f"<turnfold-{name}>\n{neutralise(text)}{_quote_end(name)}"
+def _announced(summary: WrappedSummary) -> str:
+    """Say which quotes follow, for none of the summary's own items to pass for one."""
+    match summary.task is not None, summary.latest is not None:
+        case True, True:
+            return " Task, request in work:"
+        case True, False:
+            return " Task:"
+        case False, True:
+            return " Request in work:"
+        case _:
+            return ""
 
 
-def _quote_end(name: str) -> str:
-    return f"\n</turnfold-{name}>\n"
+def _quote(text: str) -> str:
+    return "- " + neutralise(text).replace("\n", "\n  ") + "\n"

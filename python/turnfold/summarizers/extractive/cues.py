@@ -147,6 +147,35 @@ _ASIDE: Final = (
     "кстати|между прочим",
 )
 _ASIDE_GLUED: Final = "顺便|对了|题外话|ちなみに|ところで|余談|그런데|참고로"
+_STAND: Final = (
+    (
+        "always|never|for the rest of|from now on|going forward|at all times|every time|whenever|in future|"
+        "(?:before|when|after|if|unless|until) (?:you|i)|on my behalf|without my|wait for|"
+        "(?:every|each|all|any|your) (?:\\w+ )?(?:repl(?:y|ies)|answers?|responses?|messages?|summar(?:y|ies))|"
+        "(?:ask|tell|show|call|address|remind) me|let me|go-ahead|permission|word for word"
+    ),
+    (
+        "immer|nie(?:mals)?|ab jetzt|ab sofort|künftig|jedes mal|(?:bevor|wenn|sobald|falls) (?:du|sie|ich)|"
+        "(?:jede|alle|deine|ihre) (?:antwort(?:en)?|nachricht(?:en)?)|frag mich|sag mir|zeig mir|in meinem namen"
+    ),
+    (
+        "toujours|jamais|désormais|dorénavant|chaque fois|(?:avant de|quand tu|quand vous|si tu|si vous)|"
+        "(?:chaque|toutes? (?:les|tes|vos)|tes|vos) (?:réponses?|messages?)|demande(?:z)?-moi|montre-moi|en mon nom"
+    ),
+    (
+        "siempre|nunca|jamás|a partir de ahora|de ahora en adelante|cada vez|(?:antes de|cuando|si) (?:me|tú|usted)|"
+        "(?:cada|todas? (?:las|tus|sus)|tus|sus) (?:respuestas?|mensajes?)|pregúntame|muéstrame|en mi nombre|sempre|"
+        "(?:cada|todas as|suas) respostas?|ogni risposta|ogni volta"
+    ),
+    (
+        "всегда|никогда|отныне|впредь|каждый раз|(?:прежде чем|перед тем как|когда|если) (?:ты|вы|я)|"
+        "(?:каждый|каждом|все|своих|твоих|ваших) (?:ответ(?:ах|ы|е)?|сообщени(?:ях|я|е))|спроси меня|спрашивай меня"
+    ),
+)
+_STAND_GLUED: Final = (
+    "始终|总是|从不|从现在起|以后|每次|每条|你的(?:回答|回复)|先问我|先让我|"
+    "常に|必ず|いつも|今後|毎回|返信では|回答では|私に確認|항상|절대|앞으로|매번|답변(?:은|에)"
+)
 _BACK: Final = (
     "that|this|it|these|those|both|them",
     "das|dies(?:e|er|es)?|beide",
@@ -164,6 +193,7 @@ LISTS: Final = {
     "update": (_UPDATE, _UPDATE_GLUED),
     "reset": (_RESET, _RESET_GLUED),
     "aside": (_ASIDE, _ASIDE_GLUED),
+    "stand": (_STAND, _STAND_GLUED),
 }
 """Each list: words with their edges, and words of scripts that put no spaces between them."""
 _SIGN: Final = re.compile(r"[^\w\x00-\x7f]")
@@ -229,6 +259,11 @@ def updates(text: str) -> bool:
 def resets(text: str) -> bool:
     """Whether it takes back what was said before."""
     return counts(text)["reset"] > 0
+
+
+def stands(text: str) -> bool:
+    """Whether it says how to go about things from then on."""
+    return counts(text)["stand"] > 0
 
 
 def digresses(text: str) -> bool:

@@ -148,6 +148,18 @@ _COMMON = frozenset(
     ]
 )
 _FENCE = "```"
+_TAG = re.compile(r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?(?<!/)>")
+_TICKED = re.compile(r"`[^`\n]*`")
+_CODE = re.compile(
+    # How a line of source, markup, data or a terminal begins,
+    r"^(?:</?[A-Za-z]|\$ [a-z]|[\w.-]{1,64}@[\w.-]{1,64}:\S{0,128}[$#] |[-dl][-rwx]{9}|\"[\w-]+\":|File \"|"
+    r"from \S+ import |import [{*\"']|(?:const|let|var) [\w{\[][^=]* = |(?:def|class|function) \w+[(:]|"
+    r"[\w.]+(?:: [\w.]+)?,$)|"
+    # how one ends, and what stands in none that is said.
+    r"(?:[{(\[<]|[)\]}\"'][;,]|=>)$|=> [{(]|</[A-Za-z]|/>|\w=[\"{]"
+)
+_ENCLOSED_PART = 0.6
+_CODE_PART = 0.3
 _REMEMBERED = 4096  # statements of a transcript, and of others like it, whose features are not found again
 _SHORT = 2048  # characters of a text that is worth remembering: forks and retries say the same
 _FEW_STEMS = 5
@@ -160,6 +172,7 @@ class Statement:
 
     `label` is what stands before its colon, or the colon of its line, or the line that heads its list; `text` holds the
     label if it is its own.
+    `enclosed` is set where it stands in tags, as output, documents and reminders do that somebody hands on.
     `score` says what it is worth; 0 and less is small talk. `replaced` is set where a later statement takes its place,
     `doubtful` where one seems to. Without the sentence at the place `after` it says too little.
     """
@@ -169,6 +182,7 @@ class Statement:
     place: int
     text: str
     label: str
+    enclosed: bool = False
     score: float = 0.0
     replaced: bool = False
     doubtful: bool = False
@@ -183,12 +197,29 @@ class Statement:
         return bool(self.label) and self.text.startswith(self.label)
 
 
-def split(text: str) -> list[tuple[str, str]]:
-    """Cut `text` into statements, each with the label or list heading that it stands under. Code is left out."""
-    found: list[tuple[str, str]] = []
+def split(text: str) -> list[tuple[str, str, bool]]:
+    """Cut `text` into statements, each with the label or list heading that it stands under, and whether it is enclosed.
+    Code in fences is left out.
+    """
+    found: list[tuple[str, str, bool]] = []
     heading = ""
     fenced = False
+    tag = ""
+    ends: dict[str, int] = {}
+    at = 0
     for line in text.split("\n"):
+        at += len(line) + 1
+        if tag:
+            enclosed = True
+            tag = "" if f"</{tag}>" in line else tag
+        elif opened := _TAG.match(line.lstrip()):
+            # One that is never closed is a word in angle brackets.
+            name = opened[1]
+            end = ends[name] if name in ends else ends.setdefault(name, text.rfind(f"</{name}>"))
+            enclosed = end >= at - len(line) - 1
+            tag = name if end >= at else ""
+        else:
+            enclosed = False
         if line.lstrip().startswith(_FENCE):
             fenced = not fenced
             continue
@@ -210,7 +241,7 @@ def split(text: str) -> list[tuple[str, str]]:
         for sentence in _sentences(stripped):
             own = _LABEL.match(sentence)
             label = own[1] if own else label
-            found.append((sentence, label))
+            found.append((sentence, label, enclosed))
     return found
 
 
@@ -228,13 +259,13 @@ def _sentences(line: str) -> Iterable[str]:
         yield line[start:].strip()
 
 
-def _cut(text: str) -> list[tuple[str, str, str]]:
-    """Cut `text` into statements: each with its label, and as it is compared."""
-    return [(sentence, label, " ".join(sentence.lower().split())) for sentence, label in split(text)]
+def _cut(text: str) -> list[tuple[str, str, bool, str]]:
+    """Cut `text` into statements: each with its label, whether it is enclosed, and as it is compared."""
+    return [(sentence, label, held, " ".join(sentence.lower().split())) for sentence, label, held in split(text)]
 
 
 @lru_cache(_REMEMBERED)
-def _cut_short(text: str) -> list[tuple[str, str, str]]:
+def _cut_short(text: str) -> list[tuple[str, str, bool, str]]:
     return _cut(text)
 
 
@@ -244,8 +275,8 @@ def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
     for order, (speaker, text) in enumerate(texts):
         cut = _cut_short(text) if len(text) <= _SHORT else _cut(text)
         made += [
-            Statement(speaker, order, place, sentence, label, plain=plain)
-            for place, (sentence, label, plain) in enumerate(cut)
+            Statement(speaker, order, place, sentence, label, enclosed, plain=plain)
+            for place, (sentence, label, enclosed, plain) in enumerate(cut)
         ]
     for statement in made:
         statement.names = _names(statement.text)
@@ -266,7 +297,8 @@ def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
         if stems:
             score += 1.2 * len(stems & rare) / len(stems)
         score += 0.6 * order / last
-        statement.score = score + 0.8 if order in asked and speaker == "user" else score
+        score += 0.8 if order in asked and speaker == "user" else 0.0
+        statement.score = _ENCLOSED_PART * score if statement.enclosed and score > 0 else score
     _lend(made)
     for before, statement in pairwise(made):
         if before.order == statement.order and statement.after is None and _hangs(before, statement):
@@ -304,6 +336,7 @@ def _worth(speaker: Speaker, text: str, label: str, plain: str, times: int) -> f
     wish, decision, update = cues.wishes(plain), cues.decides(plain), cues.updates(plain)
     names = len(_names(text))
     score = 1.6 * forbids + 1.4 * obliges + 1.5 * wish + 1.5 * decision + 0.8 * update
+    score += 1.8 * cues.stands(plain)
     if label:
         score += 2.0 if label.isupper() else 0.8
     score += min(1.2 * names, 3.0)
@@ -314,10 +347,12 @@ def _worth(speaker: Speaker, text: str, label: str, plain: str, times: int) -> f
         score = 0.4 * score - 1.5
     if cues.digresses(plain):
         score -= 1.5
-    if times > 1 and not (forbids or obliges):
+    if times > 1 and not (forbids or obliges or wish):
         score -= min(0.7 * times, 3.0)
     if len(text) < 12 and not names:
         score -= 1.0
+    if score > 0 and _CODE.search(_TICKED.sub("", text)):
+        score *= _CODE_PART
     return score + 0.8 if speaker == "user" else 0.6 * score - 1.0
 
 
