@@ -339,7 +339,7 @@ def _worth(speaker: Speaker, text: str, label: str, plain: str, times: int) -> f
     score += 1.8 * cues.stands(plain)
     if label:
         score += 2.0 if label.isupper() else 0.8
-    score += min(1.2 * names, 3.0)
+    score += min(1.0 * names, 2.4)
     score += 1.0 if _QUANTITY.search(text) else 0.0
     score += 0.9 if _NAME.search(text) else 0.0
     score += 0.5 if _QUOTED.search(text) else 0.0
