@@ -4,17 +4,20 @@ use std::cell::Cell;
 
 use crate::Encoding;
 use crate::merge::Scratch;
-use crate::pages::table;
 use crate::scan::{Ends, ROOM};
 use crate::simd::{Isa, Line, VALUE_BITS};
 use crate::tables::{Key, mix, with_value};
 
-/// Slots of the tables of one vocabulary: of all short pieces, of merged short pieces (16 bytes a slot), and of long
-/// pieces. A thread keeps at most 3 MB for each of the two vocabularies it counts with.
+/// The most slots of the tables of one vocabulary, as powers of two: of all short pieces (64 bytes a slot), of merged
+/// short pieces (16 bytes), and of long pieces (64 and 128 bytes). A thread keeps at most 3 MB for each of the two
+/// vocabularies it counts with.
 const RECENT_BITS: u32 = 14;
 const MERGED_BITS: u32 = 16;
 const LONG_BITS: u32 = 14;
 const LONGER_BITS: u32 = 11;
+/// Tables start with so many powers of two less, and grow: the first touch of a megabyte can cost as much as counting
+/// a hundred kilobytes of text.
+const GROWTH_BITS: u32 = 6;
 
 /// See the module.
 #[derive(Default)]
@@ -67,38 +70,32 @@ pub(crate) struct Unseen {
 #[derive(Default)]
 pub(crate) struct Seen {
     /// All short pieces: what is common stays dense in the cache of the processor.
-    recent: Vec<Line>,
+    recent: Slots<Line>,
     /// The short pieces that had to be merged.
-    merged: Vec<Key>,
+    merged: Slots<Key>,
     /// The longer pieces, by length.
-    long: LongPieces<3>,
-    longer: LongPieces<7>,
+    long: Slots<LongPiece<3>>,
+    longer: Slots<LongPiece<7>>,
 }
 
 impl Seen {
     /// The remembered count of a short piece, 0 if there is none.
     #[inline(always)]
     pub(crate) fn recent<I: Isa>(&self, key: Key, hash: u64) -> usize {
-        self.recent
-            .get((hash >> (64 - RECENT_BITS)) as usize)
-            .map_or(0, |line| I::find(line, key))
+        self.recent.get(hash).map_or(0, |line| I::find(line, key))
     }
 
     /// The remembered count of a short piece that is no token, 0 if there is none.
     #[inline(always)]
     pub(crate) fn merged(&self, key: Key, hash: u64) -> usize {
-        let slot = self.merged.get((hash >> (64 - MERGED_BITS)) as usize);
-        let slot = slot.copied().unwrap_or(0);
+        let slot = self.merged.get(hash).copied().unwrap_or(0);
         usize::from((slot ^ key) << VALUE_BITS == 0).wrapping_neg() & (slot >> (128 - VALUE_BITS)) as usize
     }
 
     /// Remembers the count of a short piece that is no token.
     #[inline(always)]
     pub(crate) fn remember_merged(&mut self, key: Key, hash: u64, count: usize) {
-        if self.merged.is_empty() {
-            self.merged = table(0, 1 << MERGED_BITS);
-        }
-        if let Some(slot) = self.merged.get_mut((hash >> (64 - MERGED_BITS)) as usize) {
+        if let Some(slot) = self.merged.filled(hash, MERGED_BITS) {
             *slot = with_value(key, count);
         }
     }
@@ -106,10 +103,7 @@ impl Seen {
     /// Remembers the count of a short piece.
     #[inline(always)]
     pub(crate) fn remember(&mut self, key: Key, hash: u64, count: usize) {
-        if self.recent.is_empty() {
-            self.recent = table(Line::default(), 1 << RECENT_BITS);
-        }
-        if let Some(Line(line)) = self.recent.get_mut((hash >> (64 - RECENT_BITS)) as usize) {
+        if let Some(Line(line)) = self.recent.filled(hash, RECENT_BITS) {
             // A piece that waits twice in one batch comes twice.
             if line.iter().any(|slot| (slot ^ key) << VALUE_BITS == 0) {
                 return;
@@ -123,9 +117,9 @@ impl Seen {
     /// is not too long.
     #[inline(always)]
     pub(crate) fn long(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
-        if piece.len() <= LongPieces::<3>::LONGEST {
+        if piece.len() <= Slots::<LongPiece<3>>::LONGEST {
             self.long.count(piece, LONG_BITS, count)
-        } else if piece.len() <= LongPieces::<7>::LONGEST {
+        } else if piece.len() <= Slots::<LongPiece<7>>::LONGEST {
             self.longer.count(piece, LONGER_BITS, count)
         } else {
             count()
@@ -133,13 +127,53 @@ impl Seen {
     }
 }
 
-/// Counts of pieces of 16 to 16 `N` bytes, one slot for each hash. A slot holds the piece as `N` chunks of 16 bytes,
-/// which overlap at its end as its length asks.
+/// One slot for the first bits of each hash, in a table that begins small and grows as it is filled.
 #[derive(Default)]
-struct LongPieces<const N: usize> {
-    slots: Vec<LongPiece<N>>,
+struct Slots<T> {
+    table: Vec<T>,
+    shift: u32,
+    /// How often a slot may yet be filled before the table grows.
+    room: u32,
 }
 
+impl<T: Copy + Default> Slots<T> {
+    #[inline(always)]
+    fn get(&self, hash: u64) -> Option<&T> {
+        self.table.get((hash >> self.shift) as usize)
+    }
+
+    /// The slot of a hash, to be filled, in a table of at most `most` bits.
+    #[inline(always)]
+    fn filled(&mut self, hash: u64, most: u32) -> Option<&mut T> {
+        if self.room == 0 {
+            self.grow(most);
+        }
+        self.room -= 1;
+        self.table.get_mut((hash >> self.shift) as usize)
+    }
+
+    /// Four times the slots, each a copy of the one that its hashes had before.
+    #[cold]
+    fn grow(&mut self, most: u32) {
+        let bits = match self.table.len() {
+            0 => most - GROWTH_BITS,
+            slots => slots.trailing_zeros() + 2,
+        };
+        if bits > most {
+            self.room = u32::MAX;
+            return;
+        }
+        self.table = match self.table.as_slice() {
+            [] => vec![T::default(); 1 << bits],
+            before => before.iter().flat_map(|slot| [*slot; 4]).collect(),
+        };
+        self.shift = 64 - bits;
+        self.room = 1 << bits;
+    }
+}
+
+/// A piece of 16 to 16 `N` bytes and its count. It is kept as `N` chunks of 16 bytes, which overlap at its end as its
+/// length asks.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct LongPiece<const N: usize> {
@@ -148,11 +182,21 @@ struct LongPiece<const N: usize> {
     count: u32,
 }
 
-impl<const N: usize> LongPieces<N> {
+impl<const N: usize> Default for LongPiece<N> {
+    fn default() -> Self {
+        Self {
+            chunks: [0; N],
+            length: 0,
+            count: 0,
+        }
+    }
+}
+
+impl<const N: usize> Slots<LongPiece<N>> {
     const LONGEST: usize = 16 * N;
 
     #[inline(always)]
-    fn count(&mut self, piece: &[u8], bits: u32, count: impl FnOnce() -> usize) -> usize {
+    fn count(&mut self, piece: &[u8], most: u32, count: impl FnOnce() -> usize) -> usize {
         let mut chunks = [0; N];
         let mut hash = piece.len() as u64;
         for (chunk, i) in chunks.iter_mut().zip(0..) {
@@ -161,25 +205,22 @@ impl<const N: usize> LongPieces<N> {
             *chunk = bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes));
             hash = mix(hash, *chunk);
         }
-        if self.slots.is_empty() {
-            let empty = LongPiece {
-                chunks: [0; N],
-                length: 0,
-                count: 0,
-            };
-            self.slots = table(empty, 1 << bits);
+        let length = piece.len() as u32;
+        if let Some(slot) = self.get(hash)
+            && slot.chunks == chunks
+            && slot.length == length
+        {
+            return slot.count as usize;
         }
-        let Some(slot) = self.slots.get_mut((hash >> (64 - bits)) as usize) else {
-            return count();
-        };
-        if slot.chunks != chunks || slot.length as usize != piece.len() {
+        let count = count();
+        if let Some(slot) = self.filled(hash, most) {
             *slot = LongPiece {
                 chunks,
-                length: piece.len() as u32,
-                count: count() as u32,
+                length,
+                count: count as u32,
             };
         }
-        slot.count as usize
+        count
     }
 }
 
