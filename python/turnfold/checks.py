@@ -52,7 +52,7 @@ def check_pairs(transcript: Transcript) -> PairCheck:
     """Check that every call has its result and every result its call: what `scan` lists, without the findings.
 
     O(messages) the first time, then remembered. For a transcript made by `append` or `extend_from` of one that was
-    checked, O(new messages), as long as every call has an id of its own.
+    checked, O(new messages + open calls + what is listed).
     """
     pairs, *places = _core.check_pairs(kernel_of(transcript))
     return PairCheck(pairs, *[tuple([CallPlace(*fields) for fields in found]) for found in places])

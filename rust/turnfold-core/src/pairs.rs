@@ -10,20 +10,23 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
-use std::ops::Range;
 
 use crate::findings::Severity;
 use crate::rules::ResultPlace;
-use crate::transcript::{Block, BlockKind, BlockView, MessageView, Role, Transcript};
+use crate::transcript::{BlockKind, BlockView, MessageView, Transcript};
 
 mod calls;
 mod check;
+mod course;
 mod pairing;
+mod standing;
 
 use calls::{Call, Calls, IdState, NONE};
 pub(crate) use check::PairMemo;
 pub use check::{PairCheck, check};
+use course::{Course, Shape};
 pub(crate) use pairing::Pairing;
+use standing::Earlier;
 
 /// A block, by position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -141,6 +144,13 @@ impl PairTable {
 }
 
 impl PairTable {
+    /// The calls that the model does not wait for: of one of their results more follow, or it says when it is to be heard.
+    /// None of their results is held to a place or a number. O(pairs).
+    pub(crate) fn not_waited_for(&self, transcript: &Transcript) -> HashSet<BlockRef> {
+        let late = |pair: &&Pair| block_at(transcript, pair.result).is_some_and(|result| result.row.non_blocking);
+        self.pairs.iter().filter(late).map(|pair| pair.call).collect()
+    }
+
     /// Moves results that answer calls of the server from the orphans to `remote_results`.
     fn sort_out_remote(&mut self, transcript: &Transcript) {
         if self.orphan_results.is_empty() || !transcript.remote() {
@@ -207,81 +217,6 @@ enum Key<'a> {
     Place(u8),
 }
 
-/// Where the pass stands between a message with calls and its results.
-#[derive(Clone, Debug, Default)]
-struct Course {
-    /// The messages whose calls may be answered now: one message, or neighbours that the provider joins.
-    opener: Option<Range<usize>>,
-    /// Whether the current message stands where results of `opener` belong.
-    in_place: bool,
-    /// Whether everything after `opener` is results of its calls.
-    open_tail: bool,
-    /// Role of the message before.
-    before: Option<Role>,
-    /// Whether only messages with results came since `opener`.
-    answering: bool,
-}
-
-impl Course {
-    fn enter(&mut self, place: ResultPlace, index: usize, role: Role, shape: Shape) {
-        match role {
-            Role::Assistant => {
-                let joined = self.before == Some(Role::Assistant)
-                    && match place {
-                        ResultPlace::SameRun => false,
-                        ResultPlace::NextMessage => true,
-                        // Items of one answer; text after a call is the next answer, which nobody gives before results.
-                        ResultPlace::Later => !shape.text,
-                    };
-                self.opener = match self.opener.take() {
-                    Some(range) if joined => Some(range.start..index + 1),
-                    _ => Some(index..index + 1),
-                };
-                self.in_place = false;
-                self.open_tail = true;
-                self.answering = true;
-            }
-            role => {
-                let carrier = match place {
-                    ResultPlace::SameRun | ResultPlace::Later => role == Role::Tool,
-                    ResultPlace::NextMessage => role == Role::User && shape.results,
-                };
-                self.answering &= carrier;
-                self.in_place = self.answering;
-                self.open_tail &= carrier && !shape.others;
-            }
-        }
-        self.before = Some(role);
-    }
-
-    fn opened_by(&self, message: usize) -> bool {
-        self.opener.as_ref().is_some_and(|range| range.contains(&message))
-    }
-}
-
-/// What kinds of block a message holds.
-#[derive(Clone, Copy, Debug, Default)]
-struct Shape {
-    results: bool,
-    others: bool,
-    text: bool,
-}
-
-impl Shape {
-    fn of(blocks: &[Block]) -> Self {
-        let mut shape = Self::default();
-        for block in blocks {
-            if block.kind == BlockKind::ToolResult {
-                shape.results = true;
-            } else {
-                shape.others = true;
-                shape.text |= block.kind == BlockKind::Text;
-            }
-        }
-        shape
-    }
-}
-
 /// Pairs every result with its call. O(blocks).
 pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
     let mut pass = Pass::new(transcript, 0);
@@ -339,6 +274,14 @@ struct Pass<'a> {
     numbers: HashMap<Cow<'a, str>, u32>,
     calls: Calls,
     course: Course,
+    /// Whether a call belongs to another.
+    has_parts: bool,
+    /// What was before the first message of the pass.
+    earlier: Option<Earlier<'a>>,
+    /// How many of the calls were open before.
+    carried: usize,
+    /// Whether what was before matters by more than is known of it.
+    lost: bool,
 }
 
 impl<'a> Pass<'a> {
@@ -362,10 +305,16 @@ impl<'a> Pass<'a> {
                 links: Vec::with_capacity(calls),
             },
             course: Course::default(),
+            has_parts: false,
+            earlier: None,
+            carried: 0,
+            lost: false,
         }
     }
 
     fn message(&mut self, message: &MessageView<'a>) {
+        #[cfg(test)]
+        crate::work::paired(message.rows().len());
         let shape = Shape::of(message.rows());
         self.course.enter(self.place, message.index, message.role(), shape);
         for block in message.blocks() {
@@ -386,9 +335,11 @@ impl<'a> Pass<'a> {
             *count += 1;
             *count - 1
         });
-        let call = self.calls.push(at, block.row.server_side, number);
-        let Some(key) = key_of(block) else { return };
+        self.has_parts |= block.row.part_of.is_some();
         let group = self.group(at.message);
+        let call = self.calls.push(at, block.row.server_side, number, group as u32);
+        let Some(key) = key_of(block) else { return };
+        self.recall(&key);
         match &key {
             Key::Id(_, id) => {
                 let state = self.ids.entry(key.clone()).or_default();
@@ -440,6 +391,7 @@ impl<'a> Pass<'a> {
             self.course.open_tail = false;
             return;
         };
+        self.recall(&key);
         let state = self.ids.entry(key.clone()).or_default();
         let mut answered = state.first_open(&mut self.calls);
         let last_call = Some(state.last_call).filter(|&call| call != NONE);
@@ -528,16 +480,21 @@ impl<'a> Pass<'a> {
         self.table.duplicate_result_ids.push(id);
     }
 
-    /// The calls that those of the open tail belong to: a program is not done before its last inner call is. An id that
-    /// several calls have names the last of them before the inner call.
-    fn owners(&self, transcript: &Transcript) -> HashSet<BlockRef> {
+    /// The calls of the open tail that belong to others, each with the id of the one that it belongs to.
+    fn parts<'t>(&self, transcript: &'t Transcript) -> Vec<(Cow<'t, str>, BlockRef)> {
         let tail = self.course.opener.clone().unwrap_or_default();
         let messages = tail.filter_map(|index| transcript.message(index));
         let blocks = messages.flat_map(|message| message.blocks());
         let calls = blocks.filter(|block| block.kind() == BlockKind::ToolCall);
-        let parts: Vec<_> = calls
+        calls
             .filter_map(|block| Some((block.part_of()?, BlockRef::of(&block))))
-            .collect();
+            .collect()
+    }
+
+    /// The calls that those of the open tail belong to: a program is not done before its last inner call. An id that
+    /// several calls have names the last of them before the inner call.
+    fn owners(&self, transcript: &Transcript) -> HashSet<BlockRef> {
+        let parts = self.parts(transcript);
         if parts.is_empty() {
             return HashSet::new();
         }
@@ -548,6 +505,10 @@ impl<'a> Pass<'a> {
             if let Some(calls) = id.and_then(|id| called.get_mut(&id)) {
                 calls.push(call.at);
             }
+        }
+        // Those that were answered before the pass were looked up late.
+        for calls in called.values_mut() {
+            calls.sort_unstable();
         }
         let owner = |(id, part): &(Cow<'_, str>, BlockRef)| {
             let calls = called.get(id)?;

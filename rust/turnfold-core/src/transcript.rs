@@ -271,6 +271,7 @@ pub struct Segment {
     /// Whether the messages and the gaps before them stand in the source one after the other as in an array: with a
     /// comma in each gap, but maybe the first.
     pub listed: bool,
+    has_pointer: OnceLock<bool>,
     /// Counts made so far, by encoding.
     pub counts: CountMemo,
 }
@@ -430,15 +431,14 @@ impl Transcript {
     }
 
     /// Whether the request names earlier items that only the server holds: cutting the messages does not shorten those,
-    /// and a result here may answer a call there. O(blocks).
+    /// and a result here may answer a call there. O(segments), and O(blocks) once.
     pub fn remote(&self) -> bool {
         self.format.remote(self)
     }
 
-    /// Whether a block stands for something that only the server holds. O(blocks).
+    /// Whether a block stands for something that only the server holds. O(segments), and O(blocks) once.
     pub fn has_pointer(&self) -> bool {
-        let mut blocks = self.segments.iter().flat_map(|segment| segment.blocks());
-        blocks.any(|block| block.binding == Binding::Pointer)
+        self.segments.iter().any(|segment| segment.has_pointer())
     }
 
     /// The message at `index`. O(log segments).
@@ -466,8 +466,9 @@ impl Transcript {
         self.segments
             .iter()
             .zip(&self.starts)
+            .skip_while(move |(segment, start)| **start as usize + segment.len() <= first)
             .flat_map(move |(segment, &start)| {
-                let skipped = first.saturating_sub(start as usize).min(segment.len());
+                let skipped = first.saturating_sub(start as usize);
                 let rows = segment.messages().get(skipped..).unwrap_or_default();
                 rows.iter().enumerate().map(move |(k, row)| MessageView {
                     index: start as usize + skipped + k,

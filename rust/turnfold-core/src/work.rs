@@ -10,38 +10,39 @@ use crate::pairs;
 use crate::transcript::{Source, Transcript};
 
 thread_local! {
-    static DONE: Cell<Work> = const { Cell::new(Work { parsed: 0, counted: 0 }) };
+    static DONE: Cell<Work> = const { Cell::new(Work { parsed: 0, counted: 0, paired: 0 }) };
 }
 
-/// Bytes.
+/// What was done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Work {
-    /// Read as JSON.
+    /// Bytes read as JSON.
     parsed: usize,
-    /// Of texts whose tokens were counted.
+    /// Bytes of texts whose tokens were counted.
     counted: usize,
+    /// Blocks, and calls that were open before, that a check of pairs went over.
+    paired: usize,
+}
+
+fn note(add: impl FnOnce(&mut Work)) {
+    let mut work = DONE.get();
+    add(&mut work);
+    DONE.set(work);
 }
 
 /// Takes note of bytes that are read as JSON on this thread.
 pub(crate) fn parsed(bytes: usize) {
-    DONE.with(|done| {
-        let before = done.get();
-        done.set(Work {
-            parsed: before.parsed + bytes,
-            ..before
-        });
-    });
+    note(|work| work.parsed += bytes);
 }
 
 /// Takes note of bytes of text that are counted on this thread.
 pub(crate) fn counted(bytes: usize) {
-    DONE.with(|done| {
-        let before = done.get();
-        done.set(Work {
-            counted: before.counted + bytes,
-            ..before
-        });
-    });
+    note(|work| work.counted += bytes);
+}
+
+/// Takes note of blocks that a check of pairs goes over on this thread.
+pub(crate) fn paired(blocks: usize) {
+    note(|work| work.paired += blocks);
 }
 
 /// What one call needs.
@@ -110,7 +111,8 @@ fn going_on(
         "what is new is parsed and counted"
     );
     let ((), work) = of(|| meter(&go_on(&before, &old, &fresh)));
-    work
+    // In another order all are new to the check of pairs.
+    Work { paired: 0, ..work }
 }
 
 fn extended(before: &Transcript, old: &[String], fresh: &[String]) -> Transcript {
@@ -150,5 +152,69 @@ fn going_on_is_parsed_and_counted_by_what_is_new_alone() {
                 "{twice:?}"
             );
         }
+    }
+}
+
+/// The messages of one step of a session.
+type Step = fn(usize) -> Vec<String>;
+
+/// Sessions in which something is out of the ordinary at each step.
+const ODD: [(&str, Step); 4] = [
+    ("gemini.contents", |_| {
+        let content = |role: &str, part: &str| format!(r#"{{"role":"{role}","parts":[{part}]}}"#);
+        vec![
+            content("model", r#"{"functionCall":{"name":"read","args":{}}}"#),
+            content(
+                "user",
+                r#"{"functionResponse":{"name":"read","response":{"output":"ok"}}}"#,
+            ),
+        ]
+    }),
+    ("gemini.contents", |k| {
+        let content = |role: &str, part: String| format!(r#"{{"role":"{role}","parts":[{part}]}}"#);
+        vec![
+            content(
+                "model",
+                format!(r#"{{"functionCall":{{"id":"c{k}","name":"read","args":{{}}}}}}"#),
+            ),
+            content(
+                "user",
+                format!(r#"{{"functionResponse":{{"id":"c{k}","name":"read","response":{{"output":"ok"}}}}}}"#),
+            ),
+        ]
+    }),
+    // The same id in each step.
+    ("openai.chat", |_| steps("openai.chat", 0..1)),
+    // A result that answers nothing, and one too many.
+    ("openai.chat", |k| {
+        let result = |id: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}{k}","content":"ok"}}"#);
+        let mut odd = steps("openai.chat", k..k + 1);
+        odd.splice(2..2, [result("c"), result("gone")]);
+        odd
+    }),
+];
+
+/// What it takes to append step `count` to as many and to check after each message.
+fn appending(format: &str, step: Step, count: usize) -> usize {
+    let append = |read: Transcript, message: String| {
+        let read = read.append(Arc::new(message.into_bytes())).unwrap();
+        pairs::check(&read);
+        read
+    };
+    let empty = Transcript::read_whole(Arc::new(b"[]".to_vec()), Some(format)).unwrap();
+    let before = (0..count).flat_map(step).fold(empty, append);
+    let (read, work) = of(|| step(count).into_iter().fold(before, append));
+    let found = pairs::check(&read);
+    assert_eq!((found.pairs, found.abandoned.len()), (count + 1, 0));
+    work.paired
+}
+
+#[test]
+fn a_check_of_pairs_goes_over_what_was_appended_alone() {
+    for (format, step) in ODD {
+        let [short, long, longest] = [8, 16, 256].map(|count| appending(format, step, count));
+        assert_eq!((short, long), (long, longest), "{format}");
+        // Each block, the open call beside its result, and those that the short way met in vain.
+        assert!((2..=3 * step(0).len()).contains(&short), "{short} in {format}");
     }
 }

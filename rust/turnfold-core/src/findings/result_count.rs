@@ -1,7 +1,8 @@
 //! The message after one with calls has another number of results than that has calls.
 //!
 //! What is left when one call of a batch was dropped and its result was not, or when the results of a batch were put
-//! into several messages. A call without a result and a second result are findings of their own, and not told again.
+//! into several messages. A call without a result and a second result are findings of their own, and not told again. Calls
+//! that the model does not wait for are not counted, and neither is any of their results.
 
 use std::collections::HashSet;
 
@@ -24,16 +25,15 @@ fn run(scene: &mut Scene<'_>) {
     let unanswered: HashSet<BlockRef> = table.pending.iter().chain(&table.abandoned).copied().collect();
     let repeated = table.repeated_results.iter().filter(|pair| !pair.misplaced);
     let repeated: HashSet<BlockRef> = repeated.map(|pair| pair.result).collect();
-    let mut awaited_later: HashSet<BlockRef> = HashSet::new();
+    let late = table.not_waited_for(scene.transcript);
+    let results = table.pairs.iter().filter(|pair| late.contains(&pair.call));
+    let late_results: HashSet<BlockRef> = results.map(|pair| pair.result).collect();
     // Calls that are answered in a message, whatever else is awaited of them.
-    let mut here: HashSet<(BlockRef, usize)> = HashSet::new();
-    for pair in &table.pairs {
-        if scene.block(pair.result).is_some_and(|result| result.row.non_blocking) {
-            awaited_later.insert(pair.call);
-        } else {
-            here.insert((pair.call, pair.result.message));
-        }
-    }
+    let here: HashSet<(BlockRef, usize)> = table
+        .pairs
+        .iter()
+        .map(|pair| (pair.call, pair.result.message))
+        .collect();
     let mut calls: Vec<BlockRef> = Vec::new();
     let mut before = None;
     for message in scene.transcript.messages() {
@@ -48,11 +48,14 @@ fn run(scene: &mut Scene<'_>) {
             calls.extend(own.map(|call| BlockRef::of(&call)));
         } else if before == Some(Role::Assistant) {
             let results = of_kind.filter(|block| block.kind() == BlockKind::ToolResult);
-            let extra = |result: &BlockView<'_>| result.row.non_blocking || repeated.contains(&BlockRef::of(result));
-            let results = results.filter(|result| !extra(result)).count();
+            let counts = |result: &BlockView<'_>| {
+                let at = BlockRef::of(result);
+                !(late_results.contains(&at) || repeated.contains(&at))
+            };
+            let results = results.filter(counts).count();
             let waits = |call: &&BlockRef| {
-                let open = unanswered.contains(*call) || awaited_later.contains(*call);
-                !open || here.contains(&(**call, message.index))
+                let open = !unanswered.contains(*call) || here.contains(&(**call, message.index));
+                open && !late.contains(*call)
             };
             let calls = calls.iter().filter(waits).count();
             if calls > 0 && results > 0 && results != calls {

@@ -5,7 +5,7 @@
 
 use super::{Category, Check, Scene};
 use crate::groups;
-use crate::pairs::{self, BlockRef, PairTable};
+use crate::pairs::{self, BlockRef, Pair, PairTable};
 use crate::transcript::{Role, Transcript};
 
 pub(super) const CHECK: Check = Check {
@@ -28,6 +28,7 @@ fn run(scene: &mut Scene<'_>) {
 /// The first result of each message that a further message of the model parts from the one with the calls. O(blocks).
 pub(crate) fn parted(transcript: &Transcript, table: &PairTable) -> Vec<BlockRef> {
     let mut found = Vec::new();
+    let late = table.not_waited_for(transcript);
     let mut answers = table.pairs.iter().filter(|pair| !pair.misplaced).peekable();
     // Where the model's messages in a row start, and whether the last of them calls tools; `None` where none does.
     let (mut start, mut called, mut before) = (0, None, None);
@@ -41,12 +42,12 @@ pub(crate) fn parted(transcript: &Transcript, table: &PairTable) -> Vec<BlockRef
         } else if before == Some(Role::Assistant) && called == Some(false) {
             while answers.next_if(|pair| pair.result.message < message.index).is_some() {}
             let own = std::iter::from_fn(|| answers.next_if(|pair| pair.result.message == message.index));
-            let mut own = own.filter(|pair| pair.call.message >= start).map(|pair| pair.result);
-            let waits = |at: &BlockRef| {
-                let result = pairs::block_at(transcript, *at);
-                result.is_some_and(|result| !(result.row.server_side || result.row.non_blocking))
+            let mut own = own.filter(|pair| pair.call.message >= start);
+            let waits = |pair: &&Pair| {
+                let result = pairs::block_at(transcript, pair.result);
+                result.is_some_and(|result| !result.row.server_side) && !late.contains(&pair.call)
             };
-            found.extend(own.find(waits));
+            found.extend(own.find(waits).map(|pair| pair.result));
         }
         before = Some(message.role());
     }

@@ -12,6 +12,8 @@ pub(super) struct Call {
     pub(super) goes_on: bool,
     /// How many calls of its name stand before it.
     pub(super) number: u32,
+    /// First message of those whose calls share its queue.
+    pub(super) group: u32,
 }
 
 /// A call's place in the list of one id or name.
@@ -32,13 +34,14 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Adds a call that is in no list.
-    pub(super) fn push(&mut self, at: BlockRef, server_side: bool, number: u32) -> u32 {
+    pub(super) fn push(&mut self, at: BlockRef, server_side: bool, number: u32, group: u32) -> u32 {
         self.rows.push(Call {
             at,
             server_side,
             answered: false,
             goes_on: false,
             number,
+            group,
         });
         self.rows.len() as u32 - 1
     }
@@ -72,6 +75,15 @@ impl Default for IdState {
 }
 
 impl IdState {
+    /// That of an id whose last call this is, without any that is open.
+    pub(super) fn answered(last_call: u32) -> Self {
+        Self {
+            last_call,
+            calls: 1,
+            ..Self::default()
+        }
+    }
+
     /// Adds a call of the messages that start at `group` and share one queue.
     pub(super) fn push(&mut self, all: &mut Calls, call: u32, group: usize) {
         let new = all.links.len() as u32;

@@ -4,7 +4,8 @@
 use std::sync::{Arc, OnceLock};
 
 use super::pairing::Half;
-use super::{BlockRef, Course, Pair, Pass, ScanOptions, Shape, block_at, key_of};
+use super::standing::{Last, Open, Standing, with};
+use super::{BlockRef, Course, Pair, Pass, ScanOptions, Shape, block_at};
 use crate::keyed::Keyed;
 use crate::rules::ResultPlace;
 use crate::transcript::{BlockView, Role, Transcript};
@@ -48,18 +49,7 @@ struct Checked {
     /// How many messages it is about.
     messages: usize,
     found: PairCheck,
-    /// `None` where something is out of the ordinary, so that what follows may need all that was before.
-    course: Option<Ordinary>,
-}
-
-/// Where the pass stands after messages in which every id is used once and every result has found its call.
-#[derive(Debug, Default)]
-struct Ordinary {
-    course: Course,
-    /// Unanswered calls, and whether the provider runs them.
-    open: Vec<(BlockRef, bool)>,
-    /// Hashes of all ids so far: a few tables, each of which has fewer than the one before it.
-    ids: Vec<Arc<Keyed<u32>>>,
+    standing: Standing,
 }
 
 /// A call that an id was used for.
@@ -68,89 +58,70 @@ struct Used<'a> {
     answered: bool,
 }
 
-/// Checks what [`super::pair`] with default options finds. O(blocks), and O(new blocks) for a transcript that was made by
-/// `append` or `extend_from` of one that was checked, as long as every id is used for one call; remembered.
+/// Checks what [`super::pair`] with default options finds. O(blocks), and O(new blocks + open calls + what was found) for
+/// a transcript that was made by `append` or `extend_from` of one that was checked; remembered.
 pub fn check(transcript: &Transcript) -> &PairCheck {
     let memo = &transcript.pairs;
     let make = || {
-        let onward = memo.before.as_ref().and_then(|before| {
-            let from = before.course.as_ref()?;
-            run(transcript, before.messages, from, &before.found)
-        });
+        let before = memo.before.as_ref();
+        let onward = before.and_then(|before| ordinary(transcript, before).or_else(|| onward(transcript, before)));
         Arc::new(onward.unwrap_or_else(|| whole(transcript)))
     };
     &memo.done.get_or_init(make).found
 }
 
 fn whole(transcript: &Transcript) -> Checked {
-    run(transcript, 0, &Ordinary::default(), &PairCheck::default()).unwrap_or_else(|| {
-        let mut pass = Pass::new(transcript, 0);
-        transcript.messages().for_each(|message| pass.message(&message));
-        Checked {
-            messages: transcript.len(),
-            found: found(pass, transcript, &PairCheck::default()),
-            course: None,
-        }
+    let nothing = Checked::default();
+    ordinary(transcript, &nothing).unwrap_or_else(|| {
+        let pass = Pass::new(transcript, 0);
+        passed(pass, transcript, &nothing).1
     })
 }
 
-/// Checks the messages from `first` on; `None` where the ones before matter by more than `from` tells.
-fn run(transcript: &Transcript, first: usize, from: &Ordinary, before: &PairCheck) -> Option<Checked> {
-    if let Some(checked) = ordinary(transcript, first, from, before) {
-        return Some(checked);
-    }
-    let ids = fresh_ids(transcript, first, from)?;
-    let mut pass = Pass::new(transcript, first);
-    pass.course = from.course.clone();
-    for &(at, server_side) in &from.open {
-        let key = key_of(&block_at(transcript, at)?)?;
-        let call = pass.calls.push(at, server_side, 0);
-        pass.ids.entry(key).or_default().push(&mut pass.calls, call, at.message);
-    }
+/// Checks what came behind the messages of `before`; `None` where these matter by more than is known of them.
+fn onward(transcript: &Transcript, before: &Checked) -> Option<Checked> {
+    let mut pass = Pass::onward(transcript, before.messages, &before.standing);
+    pass.table.repeated_results.clone_from(&before.found.repeated_results);
+    let (lost, checked) = passed(pass, transcript, before);
+    (!lost).then_some(checked)
+}
+
+/// Ends a pass. Whether it needed more than is known of the messages before it, and what it found.
+fn passed<'a>(mut pass: Pass<'a>, transcript: &'a Transcript, before: &Checked) -> (bool, Checked) {
     transcript
-        .messages_from(first)
+        .messages_from(before.messages)
         .for_each(|message| pass.message(&message));
-    let rows = pass.calls.rows.iter();
-    let open = rows
-        .filter(|call| !call.answered)
-        .map(|call| (call.at, call.server_side))
-        .collect();
-    let course = pass.course.clone();
-    let ordinary = pass.table.reuses.is_empty() && pass.table.orphan_results.is_empty();
-    let found = found(pass, transcript, before);
-    let course = ordinary.then(|| Ordinary {
-        course,
-        open,
-        ids: with(&from.ids, ids),
-    });
-    Some(Checked {
-        messages: transcript.len(),
-        found,
-        course,
-    })
-}
-
-fn found(pass: Pass<'_>, transcript: &Transcript, before: &PairCheck) -> PairCheck {
+    pass.recall_owners(transcript);
+    let (lost, standing) = (pass.lost, pass.standing(&before.standing));
     let table = pass.sort_unanswered(transcript, &ScanOptions::default());
-    let mut misplaced = before.misplaced.clone();
-    misplaced.extend(table.pairs.iter().filter(|pair| pair.misplaced));
-    PairCheck {
-        pairs: before.pairs + table.pairs.len(),
+    let mut found = PairCheck {
+        pairs: before.found.pairs + table.pairs.len(),
         pending: table.pending,
         abandoned: table.abandoned,
         orphan_results: table.orphan_results,
         repeated_results: table.repeated_results,
-        misplaced,
-    }
+        misplaced: before.found.misplaced.clone(),
+    };
+    found
+        .misplaced
+        .extend(table.pairs.into_iter().filter(|pair| pair.misplaced));
+    let checked = Checked {
+        messages: transcript.len(),
+        found,
+        standing,
+    };
+    (lost, checked)
 }
 
-/// What [`run`] gives where every id is used for one call and every result answers an open call where it may: one look
-/// at each id. `None` where anything is otherwise.
-fn ordinary(transcript: &Transcript, first: usize, from: &Ordinary, before: &PairCheck) -> Option<Checked> {
+/// What a pass gives where every id is used for one call and every result answers an open call where it may: one look at
+/// each id. `None` where anything is otherwise.
+fn ordinary(transcript: &Transcript, before: &Checked) -> Option<Checked> {
     let rules = transcript.format().rules();
-    if rules.names_pair {
+    let from = &before.standing;
+    if rules.names_pair || from.has_parts || !from.orphans.is_empty() {
         return None;
     }
+    let first = before.messages;
     let mut matched = Matched {
         place: rules.result_place,
         from,
@@ -159,8 +130,10 @@ fn ordinary(transcript: &Transcript, first: usize, from: &Ordinary, before: &Pai
         course: from.course.clone(),
         pairs: 0,
     };
-    for &(at, _) in &from.open {
-        matched.call(half_of(&block_at(transcript, at)?)?)?;
+    #[cfg(test)]
+    crate::work::paired(from.open.len());
+    for open in &from.open {
+        matched.call(half_of(&block_at(transcript, open.at)?)?)?;
     }
     for (segment, &start) in transcript.segments.iter().zip(&transcript.starts) {
         let skipped = first.saturating_sub(start as usize).min(segment.len());
@@ -196,11 +169,11 @@ fn ordinary(transcript: &Transcript, first: usize, from: &Ordinary, before: &Pai
 /// Where [`ordinary`] stands.
 struct Matched<'a> {
     place: ResultPlace,
-    from: &'a Ordinary,
+    from: &'a Standing,
     /// Those that may be answered, and were.
     calls: Vec<Used<'a>>,
-    /// Hashes of the ids of `calls`.
-    ids: Keyed<u32>,
+    /// By the hash of its id, the place of each in `calls`: it stands in `message` until the messages are through.
+    ids: Keyed<Last>,
     course: Course,
     pairs: usize,
 }
@@ -211,12 +184,14 @@ impl<'a> Matched<'a> {
     }
 
     fn half(&mut self, half: Half<'a>) -> Option<()> {
+        #[cfg(test)]
+        crate::work::paired(1);
         if half.is_call {
-            let earlier = self.from.ids.iter().any(|ids| ids.contains_key(&half.hash));
+            let earlier = self.from.last.iter().any(|last| last.contains_key(&half.hash));
             return if earlier { None } else { self.call(half) };
         }
         let anywhere = self.place == ResultPlace::Later;
-        let used = self.calls.get_mut(*self.ids.get(&half.hash)? as usize)?;
+        let used = self.calls.get_mut(self.ids.get(&half.hash)?.message as usize)?;
         let call = &used.call;
         let opened = call.server_side || self.course.opened_by(call.at.message);
         let in_place = anywhere || call.server_side || (self.course.in_place && opened);
@@ -230,74 +205,54 @@ impl<'a> Matched<'a> {
     }
 
     fn call(&mut self, call: Half<'a>) -> Option<()> {
-        if self.ids.insert(call.hash, self.calls.len() as u32).is_some() {
+        let place = Last {
+            message: self.calls.len() as u32,
+            goes_on: false,
+        };
+        if self.ids.insert(call.hash, place).is_some() {
             return None;
         }
         self.calls.push(Used { call, answered: false });
         Some(())
     }
 
-    fn checked(self, messages: usize, before: &PairCheck) -> Checked {
+    fn checked(mut self, messages: usize, before: &Checked) -> Checked {
         let waits = |call: &&Half<'_>| self.course.open_tail && self.course.opened_by(call.at.message);
         let open = || self.calls.iter().filter(|used| !used.answered).map(|used| &used.call);
         let found = PairCheck {
-            pairs: before.pairs + self.pairs,
+            pairs: before.found.pairs + self.pairs,
             pending: open().filter(waits).map(|call| call.at).collect(),
             abandoned: open().filter(|call| !waits(call)).map(|call| call.at).collect(),
-            misplaced: before.misplaced.clone(),
+            misplaced: before.found.misplaced.clone(),
             ..PairCheck::default()
         };
-        let open = open().map(|call| (call.at, call.server_side)).collect();
+        let queued = |call: &Half<'_>| Open {
+            at: call.at,
+            server_side: call.server_side,
+            group: call.at.message as u32,
+        };
+        let open = open().map(queued).collect();
+        let (calls, carried) = (&self.calls, self.from.open.len());
+        self.ids.retain(|_, last| {
+            let place = last.message as usize;
+            last.message = calls.get(place).map_or(0, |used| used.call.at.message as u32);
+            place >= carried
+        });
         Checked {
             messages,
             found,
-            course: Some(Ordinary {
+            standing: Standing {
                 course: self.course,
                 open,
-                ids: with(&self.from.ids, self.ids),
-            }),
+                last: with(&self.from.last, self.ids),
+                has_parts: false,
+                orphans: Vec::new(),
+            },
         }
     }
-}
-
-/// Hashes of the ids of calls and results from message `first` on. `None` where a call or result is not known by an id
-/// alone, or has that of an earlier one which is not open.
-fn fresh_ids(transcript: &Transcript, first: usize, from: &Ordinary) -> Option<Keyed<u32>> {
-    if transcript.format().rules().names_pair {
-        return None;
-    }
-    let mut fresh = Keyed::default();
-    let open = from.open.iter();
-    let open = open.map(|&(at, _)| Some(half_of(&block_at(transcript, at)?)?.hash));
-    let open = open.collect::<Option<Vec<u64>>>()?;
-    for block in transcript.messages_from(first).flat_map(|message| message.blocks()) {
-        let at = BlockRef::of(&block);
-        let Some(half) = Half::of(at, block.row, block.segment.source.bytes()).ok()? else {
-            continue;
-        };
-        let earlier = from.ids.iter().any(|ids| ids.contains_key(&half.hash));
-        if earlier && (half.is_call || !open.contains(&half.hash)) {
-            return None;
-        }
-        fresh.insert(half.hash, 0);
-    }
-    Some(fresh)
 }
 
 /// A call or result that is known by its id. Two ids of one hash only cost a pass over everything.
 fn half_of<'a>(block: &BlockView<'a>) -> Option<Half<'a>> {
     Half::of(BlockRef::of(block), block.row, block.segment.source.bytes()).ok()?
-}
-
-/// The tables and one more, the last ones joined so that there stay O(log ids) of them.
-fn with(tables: &[Arc<Keyed<u32>>], fresh: Keyed<u32>) -> Vec<Arc<Keyed<u32>>> {
-    let (mut tables, mut last) = (tables.to_vec(), fresh);
-    if last.is_empty() {
-        return tables;
-    }
-    while let Some(before) = tables.pop_if(|before| before.len() <= last.len()) {
-        last.extend(before.iter().map(|(&hash, &call)| (hash, call)));
-    }
-    tables.push(Arc::new(last));
-    tables
 }

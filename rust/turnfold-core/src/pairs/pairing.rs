@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{BlockRef, Shape};
+use super::BlockRef;
+use super::course::Shape;
+use super::standing::IDS;
 use crate::json;
 use crate::keyed;
 use crate::transcript::{Block, BlockKind, Span};
@@ -61,7 +63,7 @@ pub(super) struct Half<'a> {
     pub(super) is_call: bool,
     pub(super) server_side: bool,
     pub(super) family: u8,
-    /// Of the family and the id.
+    /// Of the id.
     pub(super) hash: u64,
     /// Its escapes resolved.
     pub(super) id: Cow<'a, [u8]>,
@@ -93,7 +95,7 @@ impl<'a> Half<'a> {
             is_call,
             server_side: row.server_side,
             family: row.family,
-            hash: keyed::hash(&id, u64::from(row.family)),
+            hash: keyed::hash(&id, IDS),
             id,
         }))
     }

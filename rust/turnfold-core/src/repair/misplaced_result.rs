@@ -2,7 +2,8 @@
 //!
 //! A result that stands before its call is moved, too, if that call has no other: better the real result than a made-up
 //! one. For a call that is awaited it is taken only where its id says so, and no other call has that id: under a tool's name
-//! the result of an earlier call, which a cut took away, looks the same. What was said in between stays behind.
+//! the result of an earlier call, which a cut took away, looks the same. Nor is it taken where its message holds anything
+//! else, which would end what is awaited. What was said in between stays behind.
 //!
 //! A call in a message that is not the model's has no place for its result, so the model gets that first.
 
@@ -16,7 +17,7 @@ use super::work::Work;
 use crate::pairs::{BlockRef, Pair, PairTable};
 use crate::rules::ResultPlace;
 use crate::splice::SpliceError;
-use crate::transcript::{BlockView, Place, Role};
+use crate::transcript::{BlockKind, BlockView, Place, Role};
 
 /// Moves results that stand before their call.
 pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
@@ -37,6 +38,9 @@ pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let mut waiting: HashMap<Key, Vec<BlockRef>> = HashMap::new();
     let mut orphans = table.orphan_results.iter().copied().peekable();
     let mut found: Vec<(BlockRef, BlockRef)> = Vec::new();
+    let pending = work.pending();
+    // What else a message holds would come between awaited calls and what is yet to come, and nobody awaited them any more.
+    let ends = |call: BlockRef, result: &BlockRef| apart && pending.contains(&call) && holds_more(work, result.message);
     for call in unanswered(work, &table) {
         while let Some(result) = orphans.next_if(|&result| result < call) {
             if repeated.next_if(|pair| pair.result == result).is_some() {
@@ -56,7 +60,9 @@ pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
         let Some(key) = key(work, call).filter(|_| own) else {
             continue;
         };
-        found.extend(waiting.get_mut(&key).and_then(Vec::pop).map(|nearest| (call, nearest)));
+        let Some(results) = waiting.get_mut(&key) else { continue };
+        let nearest = results.iter().rposition(|result| !ends(call, result));
+        found.extend(nearest.map(|nearest| (call, results.remove(nearest))));
     }
     let homeless = found.iter().filter(|(call, _)| !places.has_place(work, *call));
     let homeless = homeless.map(|(call, _)| call.message);
@@ -70,7 +76,6 @@ pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
     if foreign_calls::give(work, CODE, &homeless)? {
         return Ok(());
     }
-    let pending = work.pending();
     let (later, runs) = (rules.result_place == ResultPlace::Later, runs(work));
     let mut changes = Changes::default();
     for (call, result) in found {
@@ -84,6 +89,12 @@ pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
         }
     }
     work.apply(changes)
+}
+
+/// Whether a message holds anything beside results.
+fn holds_more(work: &Work<'_>, message: usize) -> bool {
+    let message = work.transcript.message(message);
+    message.is_some_and(|message| message.blocks().any(|block| block.kind() != BlockKind::ToolResult))
 }
 
 /// For each message, the last of the model's that follow each other from there on. O(messages)

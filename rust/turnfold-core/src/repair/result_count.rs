@@ -14,12 +14,12 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     let table = work.pairs();
     let places = Places::new(work);
     let split = places.split(&table);
+    let late = table.not_waited_for(&work.transcript);
     let mut changes = Changes::default();
     for pair in table.pairs.iter().filter(|pair| !pair.misplaced) {
-        let free = work
-            .block(pair.result)
-            .is_some_and(|result| !(result.row.server_side || result.row.non_blocking));
-        if !free
+        let waits = work.block(pair.result).is_some_and(|result| !result.row.server_side);
+        if !waits
+            || late.contains(&pair.call)
             || places.is_first(work, pair.call, pair.result)
             || !split.contains(&pair.call.message)
             || !places.can_move(work, pair.result)

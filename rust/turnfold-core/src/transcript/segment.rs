@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use super::{Block, Message, Recalled, Role, Segment, SegmentRows, SourceBytes, Span, TextSpan};
+use super::{Binding, Block, Message, Recalled, Role, Segment, SegmentRows, SourceBytes, Span, TextSpan};
 use crate::formats::Rows;
 use crate::meter::CountMemo;
 
@@ -30,6 +30,7 @@ impl Segment {
             rows: rows.into(),
             recalled: None,
             listed,
+            has_pointer: OnceLock::new(),
             counts,
         }
     }
@@ -41,6 +42,7 @@ impl Segment {
             rows: OnceLock::new(),
             recalled: Some(recalled),
             listed: true,
+            has_pointer: OnceLock::new(),
             counts,
         }
     }
@@ -81,6 +83,12 @@ impl Segment {
     /// One row a counted text, in block order.
     pub fn texts(&self) -> &[TextSpan] {
         &self.rows().texts
+    }
+
+    /// Whether a block stands for something that only the server holds. O(blocks), once.
+    pub(super) fn has_pointer(&self) -> bool {
+        let found = || self.blocks().iter().any(|block| block.binding == Binding::Pointer);
+        *self.has_pointer.get_or_init(found)
     }
 
     /// The blocks of one of its messages.
