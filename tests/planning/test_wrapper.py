@@ -18,7 +18,7 @@ DELIMITERS = (
 hostile = st.lists(
     st.sampled_from([*DELIMITERS, "\n", " ", "<", ">", "## Files\n", "- a", "  b", "Task:", "é", "\r\n"])
 ).map("".join)
-WRAPPED = "<turnfold-summary>\nReplaces 2 earlier messages. Continue where they end.\nbody\n</turnfold-summary>"
+WRAPPED = "<turnfold-summary>\nReplaces 2 earlier messages. Go on from there.\nbody\n</turnfold-summary>"
 texts = st.text() | hostile
 
 
@@ -48,11 +48,11 @@ def test_what_is_wrapped_is_recognised_as_it_was(
 def test_the_first_line_says_what_is_gone_once() -> None:
     text = wrap(WrappedSummary(36, "Mend it.", "Done.", turns=(1, 18)))
     assert text == (
-        "<turnfold-summary>\nReplaces 36 earlier messages, turns 1-18. Continue where they end. Task:\n"
+        "<turnfold-summary>\nReplaces 36 earlier messages, turns 1-18. Go on from there. Task:\n"
         "- Mend it.\nDone.\n</turnfold-summary>"
     )
     text = wrap(WrappedSummary(1, None, "Done.", turns=(4, 4)))
-    assert text.splitlines()[1] == "Replaces 1 earlier message, turn 4. Continue where it ends."
+    assert text.splitlines()[1] == "Replaces 1 earlier message, turn 4. Go on from there."
 
 
 @given(st.none() | texts, texts)
@@ -80,8 +80,8 @@ def test_other_tags_stay_as_they_are() -> None:
         "<turnfold-summary>\nReplaces\nbody\n</turnfold-summary>",
         f"{WRAPPED} and more",
         f"say {WRAPPED}",
-        WRAPPED.replace("end.\n", "end. Task:\n"),
-        WRAPPED.replace("end.\nbody", "end. Task, request in work:\n- Mend it.\nbody"),
+        WRAPPED.replace("there.\n", "there. Task:\n"),
+        WRAPPED.replace("there.\nbody", "there. Task, request in work:\n- Mend it.\nbody"),
     ],
 )
 def test_other_text_is_not_recognised(text: str) -> None:

@@ -18,8 +18,7 @@ _OPEN = re.compile(
     rf'(?: created="(?P<created>{_TIME})")?'
     rf'(?: updated="(?P<updated>{_TIME})")?>\n'
     r"Replaces (?P<messages>\d{1,9}) earlier messages?(?:, turns? (?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?)?\. "
-    r"Continue where (?:it ends|they end)\."
-    r"(?: (?:(?P<task>Task)|(?P<latest>Request in work)|(?P<both>Task, request in work)):)?\n"
+    r"Go on from there\.(?: (?:(?P<task>Task)|(?P<latest>Request in work)|(?P<both>Task, request in work)):)?\n"
 )
 _QUOTE = re.compile(r"- (.*(?:\n  .*)*)\n")
 _END = "\n</turnfold-summary>"
@@ -106,15 +105,12 @@ def _attributes(summary: WrappedSummary) -> str:
 
 def _covered(summary: WrappedSummary) -> str:
     """Say what is gone, in one sentence that is read on the way back in: tokens are spent on it once."""
-    one = summary.messages == 1
     turns = ""
     if summary.turns is not None:
         first, last = summary.turns
         turns = f", turn {first}" if first == last else f", turns {first}-{last}"
-    return (
-        f"Replaces {summary.messages} earlier {'message' if one else 'messages'}{turns}. "
-        f"Continue where {'it ends' if one else 'they end'}."
-    )
+    messages = "message" if summary.messages == 1 else "messages"
+    return f"Replaces {summary.messages} earlier {messages}{turns}. Go on from there."
 
 
 def _announced(summary: WrappedSummary) -> str:
