@@ -5,9 +5,9 @@ r"""`ctxdrift`: recorded logs, compacted and written back in their own form; whi
 FOLDER is searched for logs of Claude Code, `.jsonl` or `.jsonl.gz`. `ctxdrift` counts a file as lost (CD04) when its
 name stood before the compaction and stands neither in the summary nor in any later record. Logs with a compaction of
 the tool's own are left out: what that dropped is in no transcript. What `ctxdrift` takes for a file is a pattern over
-all text: `self.c` and `args.h` are files to it. Two things that it takes for files are not asked for: what begins with
-a dash is an option (`-Des.java.type`), and the `n` of an escaped line break is no part of a name (`\nfile2.txt`). Of
-the rest none may be lost.
+all text: `self.c`, `args.h` and the option `-Dlog.java.dir` are files to it, and all that it finds is asked for. None
+may be lost. One kind is counted beside them: to `ctxdrift` the string "one.txt\ntwo.txt" names the file `ntwo.txt`. A
+name is of that kind where the text holds it nowhere but with its first letter behind a backslash.
 """
 
 import argparse
@@ -24,8 +24,6 @@ from turnfold.containers import Log, LoggedTranscript
 from turnfold.errors import TurnfoldError
 
 _ENCODING = "o200k_base"
-_ESCAPE = re.compile(r"\\+[nrt]")
-"""A line break as source code has it: its letter is no part of the name behind it."""
 
 
 def _read(path: Path) -> bytes:
@@ -67,11 +65,17 @@ def lost_files(events: list[ctxdrift.Event], boundary: int, own: str) -> tuple[s
             given = event.meta.get("input", {})
             called |= {str(given[key]) for key in ("file_path", "path", "filePath") if given.get(key)}
         else:
-            named |= {name for name in ctxdrift.files_in(_ESCAPE.sub(" ", event.text)) if not name.startswith("-")}
+            named |= set(ctxdrift.files_in(event.text))
     named = {name for name in named if PurePath(name).name in own}
     called = {name for name in called if PurePath(name).name in own}
     lost = {name for name in named | called if PurePath(name).name.lower() not in said}
     return lost, lost & called, len(named | called)
+
+
+def is_misread(name: str, own: str) -> bool:
+    """Whether the first letter of `name` is that of an escaped line break or tab wherever it stands in `own`."""
+    last = PurePath(name).name
+    return last[:1] in set("nrt") and re.search(rf"(?<!\\){re.escape(last)}", own) is None
 
 
 def main() -> int:
@@ -82,7 +86,7 @@ def main() -> int:
     parser.add_argument("--least-tokens", type=int, default=2_000)
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
-    logs = names = lost_names = lost_calls = findings = 0
+    logs = names = lost_names = lost_calls = misread = findings = 0
     with tempfile.TemporaryDirectory() as temporary:
         for path in sorted(arguments.folder.rglob("*.jsonl*")):
             data = _read(path)
@@ -105,6 +109,8 @@ def main() -> int:
             own = "\n".join(b.text for index in range(len(transcript)) for b in transcript.blocks(index))
             events, compaction = ctxdrift.parse_jsonl(str(copy)), compaction_of(written)
             lost, by_calls, known = lost_files(events, compaction.line_no, own)
+            wrong = {name for name in lost if is_misread(name, own)}
+            lost, misread = lost - wrong, misread + len(wrong)
             found = ctxdrift.analyze(events, [compaction])
             logs, names, lost_names = logs + 1, names + known, lost_names + len(lost)
             lost_calls, findings = lost_calls + len(by_calls), findings + any(f.rule == "CD04" for f in found)
@@ -112,7 +118,7 @@ def main() -> int:
                 print(f"{path.name}: {len(lost)} of {known}: {sorted(lost)[:12]}")
     print(
         f"{logs} logs, {names} names, {lost_names} lost in {findings} logs; "
-        f"lost that a tool was called with: {lost_calls}"
+        f"lost that a tool was called with: {lost_calls}; misread by the kit: {misread}"
     )
     return 1 if lost_names or not logs else 0
 

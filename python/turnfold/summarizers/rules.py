@@ -176,11 +176,11 @@ class _Ledger:
         touched = "\n".join(digest.target for digest in request.digests if digest.target is not None)
         used = dict(zip(names, meter.occurring(names, touched), strict=True))
         stale = _stale(request, source)
-        # Names that only small talk has come last.
+        # Names that only small talk has come last, but for files: those are worked on, whoever mentions them.
         ranked = sorted(
             enumerate(names),
             key=lambda n: (
-                said.get(n[1], _SAID_IN_EARNEST) < _SAID_IN_EARNEST,
+                said.get(n[1], _SAID_IN_EARNEST) < _SAID_IN_EARNEST and not _FILE.search(n[1]),
                 not used[n[1]],
                 not _FILE.search(n[1]),
                 n[1] not in said,
@@ -314,7 +314,7 @@ def _candidates(request: SummaryRequest, source: _Source) -> list[Candidate]:
         if len(text) > 4 * _STATEMENT_TOKENS:
             text = meter.truncate_middle(text, _STATEMENT_TOKENS, request.encoding)
         topic: Topic = "users" if one.speaker == "user" else "findings"
-        if statement.doubtful or (statement.score <= 0 and topic == "findings"):
+        if statement.doubtful or (statement.score <= 0 and topic == "findings") or not any(map(str.isalnum, text)):
             continue
         after = None if statement.after is None else (statement.order, statement.after)
         found.append(

@@ -32,11 +32,35 @@ pub(super) fn classify(run: &Run<'_>, sink: Sink<'_>) {
         return;
     }
     let after = if cut.is_empty() { run.after } else { cut.as_bytes() };
+    if define(run, sink) {
+        return;
+    }
     let run = &Run { text, after, ..*run };
     if whole(run, sink) || word(run, sink) {
         return;
     }
     split(run, sink);
+}
+
+/// `-Dlog.dir`, `-DBUILD_TYPE`: a name that is defined on a command line, whose letter D is no part of it. With its dash,
+/// for nobody to take it for a file. At the beginning of a line it is more often a line that a diff takes away.
+fn define(run: &Run<'_>, sink: Sink<'_>) -> bool {
+    if !run.before.is_some_and(|b| b" \"'`,([".contains(&b)) {
+        return false;
+    }
+    let text = run.text.trim_end_matches(['.', ':', '-']);
+    let Some(name) = text.strip_prefix("-D") else {
+        return false;
+    };
+    let kind = if is_constant(name) {
+        IdentifierKind::Constant
+    } else if name.len() >= 3 && name.contains(['.', '_']) && name.split('.').all(is_name) {
+        IdentifierKind::Symbol
+    } else {
+        return false;
+    };
+    sink(kind, text);
+    true
 }
 
 /// Strips punctuation that belongs to the sentence; also what was stripped off the end.
