@@ -99,9 +99,13 @@ def truncate_words(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING)
     head = truncate(text, max_tokens, encoding)
     if len(head) < len(text) and head and not head[-1].isspace() and not text[len(head)].isspace():
         edge = max(head.rfind(" "), head.rfind("\n"))
-        if edge >= len(head) - _LONGEST_WORD:
+        if edge > 0 and edge >= len(head) - _LONGEST_WORD:
             head = head[:edge]
-    return head.strip()
+    trimmed = head.strip()
+    # A word can count more without the space before it.
+    return (
+        trimmed if count_up_to(trimmed, max_tokens, encoding) is not None else truncate(trimmed, max_tokens, encoding)
+    )
 
 
 def truncate_middle(text: str, max_tokens: int, encoding: str = DEFAULT_ENCODING) -> str:
