@@ -34,6 +34,13 @@ def test_each_transcript_of_a_log_is_a_record_with_its_id(run, command, ids):
     assert {r["format"] for r in ran.records} == {"anthropic.messages"}
 
 
+def test_a_log_is_told_behind_lines_of_megabytes(run, tmp_path, ids):
+    session = tmp_path / "session.jsonl"
+    long = json.dumps({"type": "note", "text": "x" * 1_500_000}).encode() + b"\n"
+    session.write_bytes(2 * long + SESSION.read_bytes())
+    assert [record["id"] for record in run("count", session, "--json").records] == ids
+
+
 def test_scan_says_which_lines_of_a_log_are_not_read(run, tmp_path):
     data = SESSION.read_bytes()
     assert run("scan", SESSION).err == (

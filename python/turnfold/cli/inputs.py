@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
 from pathlib import Path, PurePath
 from typing import Final, Literal, Protocol
 
@@ -21,6 +20,10 @@ BLANK = b" \t\r\n"
 _TOLD_BY: Final = 1_024
 """How many bytes tell whether a file is text."""
 _HEAD_LINES: Final = 64
+_FEW_LINES: Final = 8
+_HEAD_BYTES: Final = 1 << 20
+"""A file of JSON lines is told by its first 64, or, where they are long, by those that begin in its first megabyte, but
+by 8 at least."""
 
 Layout = Literal["json", "jsonl"]
 
@@ -226,7 +229,7 @@ def _split(file: InputFile, stream: ByteStream, position: Callable[[], int], wan
         data = b"".join(head) + stream.read()
         yield Document(file, 0, data, b"", "json", is_log=_is_log(data, wanted), read_bytes=position())
         return
-    head += islice(lines, _HEAD_LINES - len(head))
+    _read_head(lines, head)
     start = b"".join(head)
     if b"\0" in start[:_TOLD_BY]:
         # No JSON has this byte. The file is of another encoding, or no text, which is one fault and not one a line.
@@ -237,6 +240,16 @@ def _split(file: InputFile, stream: ByteStream, position: Callable[[], int], wan
         return
     yield from _lines(file, head, 0, position)
     yield from _lines(file, lines, len(head), position)
+
+
+def _read_head(lines: Iterator[bytes], head: list[bytes]) -> None:
+    size = sum(map(len, head))
+    while len(head) < (_HEAD_LINES if size < _HEAD_BYTES else _FEW_LINES):
+        line = next(lines, None)
+        if line is None:
+            return
+        head.append(line)
+        size += len(line)
 
 
 def _is_log(start: bytes, wanted: Wanted) -> bool:

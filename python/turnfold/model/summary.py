@@ -9,7 +9,7 @@ from turnfold.model.facts import DigestKind, ToolFacts
 from turnfold.model.judgement import ReplyFault
 
 
-class SourcePart(msgspec.Struct, frozen=True):
+class SourcePart(msgspec.Struct, frozen=True, gc=False):
     """One block of a message: its kind, its text, and for calls and results the tool's name and the call's id."""
 
     kind: BlockKind

@@ -1,6 +1,7 @@
 """What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
 
 from collections.abc import Iterator
+from itertools import starmap
 
 from msgspec import structs
 
@@ -78,7 +79,7 @@ def _source_messages(transcript: Transcript, going: range, hole: SummaryHole, en
     speakers = transcript.speakers
     clips = hole.reasoning_tokens is not None or hole.result_tokens is not None
     for index, parts in zip(going, transcript.kernel.parts(going.start, going.stop), strict=True):
-        found = tuple(SourcePart(*fields) for fields in parts)
+        found = tuple(starmap(SourcePart, parts))
         if clips:
             found = tuple(structs.replace(part, text=_clipped(part.kind, part.text, hole, encoding)) for part in found)
         yield SourceMessage(index, speakers[index], found)
