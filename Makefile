@@ -85,6 +85,7 @@ bench: build
 
 # libFuzzer's own coverage works on stable Rust; only its sanitizers would need nightly. New finds stay in fuzz/corpus.
 FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= read:json prefix:json tokens:text truncate_middle:text small_vocabulary:text bounds:text
 CARGO_FUZZ := $(CURDIR)/target/tools/bin/cargo-fuzz
 FUZZ_OPTIONS := --sanitizer none --fuzz-dir fuzz --target-dir target/fuzz
 
@@ -94,7 +95,7 @@ $(CARGO_FUZZ): | toolchain
 fuzz: $(CARGO_FUZZ)
 	@"$(PYTHON)" fuzz/seeds.py target/fuzz/seeds
 	@"$(CARGO_FUZZ)" build $(FUZZ_OPTIONS)
-	@set -e; for target in read:json prefix:json tokens:text truncate_middle:text small_vocabulary:text; do \
+	@set -e; for target in $(FUZZ_TARGETS); do \
 	  name=$${target%:*}; mkdir -p "fuzz/corpus/$$name"; \
 	  "$(CARGO_FUZZ)" run $(FUZZ_OPTIONS) "$$name" "fuzz/corpus/$$name" "target/fuzz/seeds/$$name" -- \
 	    -dict="fuzz/$${target#*:}.dict" -max_total_time="$(FUZZ_SECONDS)" -max_len=4096 -timeout=20 -verbosity=0; \

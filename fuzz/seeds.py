@@ -104,7 +104,8 @@ def main() -> None:
     write(folder / "tokens", (LIMITS[k % 3] + text for k, text in enumerate(words)))
     write(folder / "truncate_middle", (LIMITS[k % 3] + NOTICES[k % 4] + text for k, text in enumerate(words)))
     # The first bytes of a text are the recipe of the vocabulary that merges the rest.
-    write(folder / "small_vocabulary", (LIMITS[k % 3] + text for k, text in enumerate(words)))
+    for target in ("small_vocabulary", "bounds"):
+        write(folder / target, (LIMITS[k % 3] + text for k, text in enumerate(words)))
 
 
 if __name__ == "__main__":

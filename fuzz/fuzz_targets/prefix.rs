@@ -74,7 +74,10 @@ fn compared(before: &Transcript, after: &Transcript) {
         (bytes, messages, is_prefix)
     );
     assert_eq!((there.bytes, there.messages), (back.bytes, back.messages));
-    assert_eq!(there.tokens, back.tokens);
+    // Each side counts what it has by its own model.
+    if before.model() == after.model() {
+        assert_eq!(there.tokens, back.tokens);
+    }
     assert_eq!(there.first_difference.is_none(), is_prefix);
     assert!(there.ignoring_cache_markers || !is_prefix);
     let whole = Encoding::Cl100kBase;

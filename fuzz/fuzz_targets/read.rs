@@ -17,8 +17,9 @@ use turnfold_core::formats::WireFormat;
 use turnfold_core::groups::{groups, turns};
 use turnfold_core::identifiers::{extract, extract_messages};
 use turnfold_core::json::{Document, Value};
-use turnfold_core::pairs::{PairTable, ScanOptions};
+use turnfold_core::pairs::{PairCheck, PairTable, ScanOptions, check, pair};
 use turnfold_core::prefix::compare;
+use turnfold_core::repair::{RepairOptions, Unanswered, repair};
 use turnfold_core::splice::{Part, rewrite_blocks, splice};
 use turnfold_core::splits::{Keep, find_split, splits};
 use turnfold_core::transcript::Place;
@@ -88,6 +89,7 @@ fn holds(transcript: &Transcript) {
     for options in options(transcript) {
         scanned(transcript, &options);
         cut(transcript, &options);
+        repaired(transcript, &options);
     }
     spliced(transcript);
     grown(transcript);
@@ -283,6 +285,36 @@ fn cut(transcript: &Transcript, options: &ScanOptions) {
     }
 }
 
+/// A repair says what it did, leaves a transcript that is what its bytes say, and finds nothing to do in it.
+fn repaired(transcript: &Transcript, options: &ScanOptions) {
+    for unanswered in [Unanswered::Drop, Unanswered::Synthesize] {
+        let options = RepairOptions {
+            scan: options.clone(),
+            unanswered,
+        };
+        let once = repair(transcript, &options).expect("what repair writes can be read");
+        let bytes = once.transcript.to_json();
+        assert_eq!(once.repairs.is_empty(), bytes == transcript.to_json());
+        let again = repair(&once.transcript, &options).expect("what repair wrote can be read");
+        assert_eq!(again.repairs, [], "{}", String::from_utf8_lossy(&bytes));
+        is_as_its_bytes(&once.transcript);
+    }
+}
+
+/// The short check of pairs says what the full table says.
+fn checked(transcript: &Transcript) {
+    let table = pair(transcript, &ScanOptions::default());
+    let expected = PairCheck {
+        pairs: table.pairs.len(),
+        misplaced: table.pairs.iter().copied().filter(|pair| pair.misplaced).collect(),
+        pending: table.pending,
+        abandoned: table.abandoned,
+        orphan_results: table.orphan_results,
+        repeated_results: table.repeated_results,
+    };
+    assert_eq!(check(transcript), &expected);
+}
+
 fn is_whole(transcript: &Transcript, options: &ScanOptions) -> bool {
     let findings = scan(transcript, options).findings;
     findings.iter().all(|finding| finding.category != Category::Integrity)
@@ -305,6 +337,13 @@ fn is_as_its_bytes(transcript: &Transcript) {
     let name = transcript.format().name();
     let again = Transcript::from_json(Arc::new(transcript.to_json()), Some(name)).expect("a body that was written");
     assert_eq!(again.len(), transcript.len());
+    for index in 0..transcript.len() {
+        assert_eq!(again.message_json(index), transcript.message_json(index));
+    }
+    if transcript.head().lone {
+        // The value in the place of the list keeps its row where it is written as the message that it stands for.
+        return;
+    }
     assert_eq!(fingerprint(&again), fingerprint(transcript));
     let row = |message: MessageView<'_>| {
         let blocks: Vec<_> = message.blocks().map(spelled).collect();
@@ -344,6 +383,7 @@ fn spliced(transcript: &Transcript) {
 
 fn grown(transcript: &Transcript) {
     let format = transcript.format();
+    checked(transcript);
     let mut more = transcript.clone();
     let own = transcript.messages().last().map(|message| message.bytes().to_vec());
     for message in [
@@ -356,6 +396,7 @@ fn grown(transcript: &Transcript) {
         let before = more.len();
         more = more.append(Arc::new(message)).expect("a message of this format");
         assert_eq!(more.len(), before + 1);
+        checked(&more);
     }
     is_as_its_bytes(&more);
     let report = compare(transcript, &more, Encoding::Cl100kBase);

@@ -318,6 +318,7 @@ impl<'a> Pass<'a> {
         let shape = Shape::of(message.rows());
         self.course.enter(self.place, message.index, message.role(), shape);
         for block in message.blocks() {
+            self.has_parts |= block.kind() == BlockKind::ToolCall && block.row.part_of.is_some();
             match block.kind() {
                 BlockKind::ToolCall if block.row.whole => {}
                 BlockKind::ToolCall => self.call(&block),
@@ -335,7 +336,6 @@ impl<'a> Pass<'a> {
             *count += 1;
             *count - 1
         });
-        self.has_parts |= block.row.part_of.is_some();
         let group = self.group(at.message);
         let call = self.calls.push(at, block.row.server_side, number, group as u32);
         let Some(key) = key_of(block) else { return };

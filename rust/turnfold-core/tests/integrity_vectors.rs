@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use turnfold_core::Transcript;
 use turnfold_core::findings::{CHECKS, Finding, Severity, scan_after};
 use turnfold_core::layout::layout;
-use turnfold_core::pairs::{BlockRef, Pair, ScanOptions};
+use turnfold_core::pairs::{BlockRef, Pair, PairCheck, ScanOptions, check, pair};
+use turnfold_core::splice::{Part, splice};
 use turnfold_core::splits::{Blocker, Keep, find_split_by, splits};
 
 fn table(name: &str) -> Vec<Value> {
@@ -129,6 +130,39 @@ fn scans_find_what_the_table_says() {
             assert!(case[key].is_null() || case[key] == value, "{name}: {key} is {value}");
         }
     }
+}
+
+/// The short check of each case says what the table of pairs says, made at once and message after message.
+#[test]
+fn checks_say_what_pairs_are() {
+    for case in table("scan.json") {
+        let whole = transcript(&case);
+        let mut grown = splice(&whole, &[Part::Keep(0..0)]).unwrap();
+        is_checked(&case["name"], &whole);
+        for message in whole.messages() {
+            is_checked(&case["name"], &grown);
+            // A lone string in the place of the list is no message.
+            let Ok(longer) = grown.append(Arc::new(message.bytes().to_vec())) else {
+                break;
+            };
+            grown = longer;
+        }
+        is_checked(&case["name"], &grown);
+    }
+}
+
+fn is_checked(name: &Value, read: &Transcript) {
+    let (short, table) = (check(read), pair(read, &ScanOptions::default()));
+    let misplaced: Vec<Pair> = table.pairs.iter().copied().filter(|pair| pair.misplaced).collect();
+    let expected = PairCheck {
+        pairs: table.pairs.len(),
+        pending: table.pending,
+        abandoned: table.abandoned,
+        orphan_results: table.orphan_results,
+        repeated_results: table.repeated_results,
+        misplaced,
+    };
+    assert_eq!(short, &expected, "{name}, {} messages", read.len());
 }
 
 #[test]

@@ -7,7 +7,10 @@ use std::collections::HashMap;
 use fancy_regex::Regex;
 
 use crate::Encoding;
+use crate::bounds::{self, Bounds};
 use crate::merge::Scratch;
+use crate::scan::Pattern;
+use crate::simd::Level;
 use crate::tables::Tables;
 use crate::vocabulary::{LONGEST_TOKEN, Vocabulary};
 
@@ -164,6 +167,24 @@ impl SmallVocabulary {
         (tokens, self.tables.count_merged(piece, &mut scratch))
     }
 
+    /// The bounds of a text by each published pattern on each kind of processor that this one is, beside the count by the
+    /// textbook. Cost: the square of each pre-token.
+    pub fn bounds(&self, text: &str) -> Vec<(Bounds, usize)> {
+        let levels = Level::ALL.into_iter().filter(|level| level.is_there());
+        let mut all = Vec::new();
+        for pattern in [Pattern::O200k, Pattern::Cl100k] {
+            let (mut count, mut at) = (0, 0);
+            while at < text.len() {
+                let end = pattern.piece_end(text.as_bytes(), at);
+                count += self.slow(&text.as_bytes()[at..end]).len();
+                at = end;
+            }
+            let bounds = |level| bounds::at_level(level, pattern, self.tables.facts(), text.as_bytes()).whole;
+            all.extend(levels.clone().map(|level| (bounds(level), count)));
+        }
+        all
+    }
+
     /// The tokens of any bytes by the textbook. Cost: the square of their number.
     pub fn slow(&self, piece: &[u8]) -> Vec<u32> {
         merge(&self.ranks, piece)
@@ -211,6 +232,32 @@ mod tests {
             let (fast, count) = vocabulary.fast(&piece);
             prop_assert_eq!(count, slow.len());
             prop_assert_eq!(fast, slow);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+        #[test]
+        fn any_small_vocabulary_is_bounded(
+            recipe in prop_oneof![
+                proptest::collection::vec(any::<u8>(), 0..120),
+                proptest::collection::vec(prop_oneof![b'a'..=b'c', 128..=255_u8], 0..160),
+                proptest::collection::vec(prop_oneof![156..=160_u8, 182..=188_u8, 192..=200_u8], 0..80),
+                // Digits and white space, of which a published vocabulary has all that is short.
+                proptest::collection::vec(prop_oneof![b'0'..=b'2', Just(b' '), 224..=255_u8], 0..120),
+            ],
+            text in prop_oneof![
+                "[a-c é中]{0,200}",
+                "[0-2 \n\t]{0,200}",
+                "[a-b]{60,140}( {60,140})?",
+                "\\PC{0,60}",
+                proptest::collection::vec(any::<char>(), 0..100).prop_map(|all| all.into_iter().collect()),
+            ],
+        ) {
+            for (bounds, count) in SmallVocabulary::new(&recipe).bounds(&text) {
+                prop_assert!((bounds.lo..=bounds.hi).contains(&count), "{:?} {}", bounds, count);
+            }
         }
     }
 

@@ -77,7 +77,8 @@ impl<'a> Half<'a> {
     /// That of a block in `source`; `None` where it is neither call nor result.
     pub(super) fn of(at: BlockRef, row: &Block, source: &'a [u8]) -> Result<Option<Self>, NotById> {
         let is_call = match row.kind {
-            BlockKind::ToolCall if row.whole => return Ok(None),
+            // What belongs to a call that is open keeps that awaited.
+            BlockKind::ToolCall if row.whole && row.part_of.is_none() => return Ok(None),
             BlockKind::ToolCall => true,
             BlockKind::ToolResult => false,
             _ => return Ok(None),

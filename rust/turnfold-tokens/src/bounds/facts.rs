@@ -43,6 +43,8 @@ pub(crate) struct Facts {
     /// Whether what is taken for granted of usual text holds: pairs of small letters and a space with a letter or sign
     /// are tokens, where nothing is unusual (`simd::is_unusual`), and so are runs of up to 64 spaces.
     pub(super) is_usual: bool,
+    /// Whether all numbers of two and three digits are tokens.
+    pub(super) has_numbers: bool,
     /// For each byte the longest run of it up to which all runs are tokens.
     pub(super) runs: [u32; 256],
     /// The longest token with an ASCII letter, in bytes.
@@ -61,6 +63,7 @@ impl Facts {
             bonds: Pairs::new(),
             torn: Pairs::new(),
             is_usual: false,
+            has_numbers: false,
             runs: [1; 256],
             longest_word: 1,
             characters: vec![0; 1 << 10],
@@ -76,6 +79,9 @@ impl Facts {
                 *longest += 1;
             }
         }
+        let is_token = |number: String| tables.rank(number.as_bytes()).is_some();
+        facts.has_numbers = (0..100).all(|number| is_token(format!("{number:02}")))
+            && (0..1_000).all(|number| is_token(format!("{number:03}")));
         let usual = || (b'!'..=b'~').filter(|byte| !is_unusual(*byte));
         let small = || usual().filter(u8::is_ascii_lowercase);
         let mut words = small().flat_map(|first| small().map(move |second| [first, second]));

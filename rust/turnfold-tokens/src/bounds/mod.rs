@@ -8,8 +8,8 @@
 //! 2. *Two bytes that are a token together are not both tokens of their own.* By 1, two edges around them leave none
 //!    between. So, of the place between such bytes and the places beside them, one is no edge: a window of three places,
 //!    or of two where the piece starts or ends there. Of windows that share no place, each takes one from the count.
-//! 3. *A piece that is a token is one*: numbers of up to three digits, runs of up to 64 spaces, other white space that
-//!    is looked up.
+//! 3. *A piece that is a token is one*: numbers of up to three digits and runs of up to 64 spaces, where all of them
+//!    are, and other white space that is looked up.
 //! 4. *A character that is a token is not taken apart*, if no token that holds a part of a character may reach over
 //!    one of its ends (`characters` has the proof).
 //! 5. *Between two characters that stand beside each other in no token there is an edge*, if no token with a part of a
@@ -84,7 +84,7 @@ pub(crate) fn bounds(pattern: Pattern, facts: &Facts, text: &[u8]) -> Marked {
     at_level(Level::detect(), pattern, facts, text)
 }
 
-fn at_level(level: Level, pattern: Pattern, facts: &Facts, text: &[u8]) -> Marked {
+pub(crate) fn at_level(level: Level, pattern: Pattern, facts: &Facts, text: &[u8]) -> Marked {
     dispatch(level, Weighing { pattern, facts, text })
 }
 
@@ -238,7 +238,8 @@ impl Weighing<'_> {
         let sign = !(letter | digit | blank | high);
         let closed = !(part.open_before | part.open_behind);
         let mut characters = Characters::default();
-        let mut numbers = digit;
+        let digits = if self.facts.has_numbers { digit } else { 0 };
+        let mut numbers = digits;
         if high & there != 0 {
             characters = self.characters(block, kinds, part);
             // A number may go on with digits of another script.
@@ -276,7 +277,7 @@ impl Weighing<'_> {
             bonds = usual & lower & (usual & lower) << 1 | usual & space << 1 & (letter | sign) | spaces;
         }
         let in_characters = characters.whole | characters.whole << 1;
-        let mut asked = inner & !bonds & !whole & !(digit & digit << 1) & !in_characters;
+        let mut asked = inner & !bonds & !whole & !(digits & digits << 1) & !in_characters;
         while asked != 0 {
             let place = asked.trailing_zeros() as usize;
             asked &= asked - 1;
