@@ -21,7 +21,8 @@ def named() -> set[str]:
     names = {re.split(r"[<>=]", requirement)[0] for requirement in python}
     for path in [*ROOT.glob("rust/*/Cargo.toml"), ROOT / "fuzz/Cargo.toml"]:
         crate = manifest(path)
-        names |= {*crate.get("dependencies", ()), *crate.get("dev-dependencies", ())}
+        for tables in [crate, *crate.get("target", {}).values()]:
+            names |= {*tables.get("dependencies", ()), *tables.get("dev-dependencies", ())}
     return {name for name in names if not name.startswith("turnfold")}
 
 
