@@ -190,7 +190,8 @@ def test_killed_at_any_moment_it_goes_on(tmp_path: Path) -> None:
     journal = str(tmp_path / "killed")
     finished: set[str] = set()
     for after in (1, 5, 3):
-        process = subprocess.Popen([*command, journal], stdout=subprocess.PIPE, text=True)
+        # A reply's line is longer than the pipe: the run waits for its reader, and is killed in its work.
+        process = subprocess.Popen([*command, journal], stdout=subprocess.PIPE, text=True, pipesize=4096)
         assert process.stdout is not None
         seen: list[str] = []
         for line in process.stdout:
