@@ -24,10 +24,11 @@ from turnfold.batch import BatchLimits
 from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.summarizers import Function
 from turnfold.testing.virtual_time import BACKENDS, _VirtualLoop, run_virtual
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 CONCURRENCY = 100
 POLICY = Policy(OnRequest(), (Summarize(KeepMessages(1)),), name="bench")

@@ -64,7 +64,8 @@ from turnfold.model.selection import (
 from turnfold.model.splits import Blocker, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.model.state import PlanState, ReportedUsage
 from turnfold.model.summary import SummaryReply, SummaryRequest
-from turnfold.transcript import Message, Transcript
+from turnfold.objects import Message
+from turnfold.transcript import Transcript
 
 if TYPE_CHECKING:
     from turnfold import containers, stores, summarizers, telemetry

@@ -1,27 +1,18 @@
 """The typed face of one transcript: read, measured, appended to and spliced without touching what is kept."""
 
 import copy
-import json
-import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from decimal import Decimal
+from itertools import starmap
 from typing import Final, Self
 
-import msgspec
-
 from turnfold import _core
-from turnfold.errors import ArgumentError, InvalidMessageError
-from turnfold.model.blocks import Block, Role
+from turnfold.errors import ArgumentError
+from turnfold.model.blocks import Block, BlockHead, Role
 from turnfold.model.counts import DEFAULT_ENCODING, CountMode, TokenCount
 from turnfold.model.summary import ToolDigest
 from turnfold.model.thinking import BoundReasoning
-
-Message = Mapping[str, object]
-"""A message as Python objects."""
-
-_INTEGER_DIGITS: Final = 4_300
-"""Python refuses to parse longer integers."""
+from turnfold.objects import Message, decode, encode, encode_all
 
 
 class Transcript:
@@ -31,7 +22,7 @@ class Transcript:
     back as they came.
     """
 
-    __slots__ = ("_objects", "_roles", "_speakers", "kernel")
+    __slots__ = ("_block_heads", "_objects", "_roles", "_speakers", "kernel")
 
     def __init__(self, kernel: _core.Transcript, objects: Iterable[Message | None] | None = None) -> None:
         self.kernel: Final = kernel
@@ -40,6 +31,7 @@ class Transcript:
         self._objects = None if objects is None else list(objects)
         self._roles: tuple[str, ...] | None = None
         self._speakers: tuple[Role, ...] | None = None
+        self._block_heads: tuple[tuple[BlockHead, ...], ...] | None = None
 
     @classmethod
     def from_json(cls, body: bytes | bytearray | memoryview, *, format: str | None = None) -> Self:
@@ -74,12 +66,12 @@ class Transcript:
         them afterwards. Raises a `ReadError`; its byte offset is into the JSON that `to_json` would give.
         """
         objects = tuple(messages)
-        return cls(_core.Transcript.from_json(_encode_all(objects), format), objects)
+        return cls(_core.Transcript.from_json(encode_all(objects), format), objects)
 
     def append(self, message: Message | bytes | bytearray | memoryview) -> Self:
         """Return a transcript with one message more. Everything before is shared, counts included."""
         if isinstance(message, Mapping):
-            return type(self)(self.kernel.append(_encode(message, len(self))), [*self._known(), message])
+            return type(self)(self.kernel.append(encode(message, len(self))), [*self._known(), message])
         return type(self)(self.kernel.append(message), None if self._objects is None else [*self._objects, None])
 
     def splice(self, parts: Sequence[range | bytes]) -> Self:
@@ -109,10 +101,7 @@ class Transcript:
 
     def rewrite(self, message_index: int, texts: Mapping[int, str]) -> bytes:
         """Return the JSON of one message with the texts of some blocks replaced, by block index."""
-        if any(block_index < 0 for block_index in texts):
-            raise ArgumentError(f"There is no block {min(texts)}")
-        known = {min(block_index, sys.maxsize): text for block_index, text in texts.items()}
-        return self.kernel.rewrite(self._index(message_index), list(known.items()))
+        return self.kernel.rewrite(self._index(message_index), _by_block(texts))
 
     def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
         """Return the JSON of one message without some of its blocks; every other byte stays.
@@ -156,7 +145,7 @@ class Transcript:
         """
         found: list[Message] = []
         for index, known in enumerate(self._known()):
-            found.append(_decode(self.kernel.message_json(index)) if known is None else known)
+            found.append(decode(self.kernel.message_json(index)) if known is None else known)
         self._objects = list[Message | None](found)
         return found
 
@@ -244,6 +233,13 @@ class Transcript:
         """Return the blocks of one message."""
         return tuple(Block(*fields) for fields in self.kernel.blocks(self._index(message_index)))
 
+    @property
+    def block_heads(self) -> tuple[tuple[BlockHead, ...], ...]:
+        """Each message's blocks without their texts. O(blocks) the first time, then remembered."""
+        if self._block_heads is None:
+            self._block_heads = tuple(tuple(starmap(BlockHead, heads)) for heads in self.kernel.block_heads())
+        return self._block_heads
+
     def identifiers(self, start: int = 0, stop: int | None = None) -> tuple[str, ...]:
         """Find the identifiers in the texts of messages `[start, stop)`: each once, in the order first seen.
 
@@ -323,6 +319,18 @@ class Transcript:
         """Count the text of each block of one message."""
         return self.kernel.block_tokens(self.encoding(encoding, model), self._index(message_index))
 
+    def edited_tokens(
+        self, edits: Iterable[tuple[int, Mapping[int, str]]], *, encoding: str | None = None, model: str | None = None
+    ) -> list[TokenCount]:
+        """Count what messages would, each with the texts of some blocks replaced as in `rewrite`: one number an edit.
+
+        O(bytes of those messages).
+        """
+        given = [(self._index(message_index), _by_block(texts)) for message_index, texts in edits]
+        return [
+            TokenCount(*count) for count in self.kernel.edited_tokens(*self._encoding(encoding, model), model, given)
+        ]
+
     def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         if encoding is not None:
             return encoding, "exact"
@@ -341,19 +349,14 @@ class Transcript:
         return message_index
 
 
+def _by_block(texts: Mapping[int, str]) -> list[tuple[int, str]]:
+    if any(block_index < 0 for block_index in texts):
+        raise ArgumentError(f"There is no block {min(texts)}")
+    return list({min(block_index, sys.maxsize): text for block_index, text in texts.items()}.items())
+
+
 def _ends(part: range) -> tuple[int, int]:
     return min(part.start, sys.maxsize), min(part.stop, sys.maxsize)
-
-
-def _plain(value: object) -> object:
-    """Return what JSON has for a value that the encoder does not know."""
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise TypeError(f"Encoding objects of type {type(value).__name__} is unsupported")
-
-
-# `messages` holds decimals for the numbers that no other type of Python holds exactly.
-_ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")
 
 
 def kernel_of(transcript: object) -> _core.Transcript:
@@ -362,70 +365,3 @@ def kernel_of(transcript: object) -> _core.Transcript:
         return transcript.kernel
     given = type(transcript).__name__
     raise TypeError(f"a Transcript is needed, not {given}: make one with Transcript.from_messages or from_json")
-
-
-def _encode_all(messages: tuple[Message, ...]) -> bytes:
-    try:
-        encoded = _ENCODER.encode(messages)
-        # Null is what the encoder writes for NaN and the infinities, too.
-        if b"null" not in encoded or _core.is_plain(messages):
-            return encoded
-    except (TypeError, ValueError, RecursionError):
-        pass
-    return b"[%b]" % b",".join(_encode(message, k) for k, message in enumerate(messages))
-
-
-def _encode(message: Message, message_index: int) -> bytes:
-    try:
-        try:
-            encoded = _ENCODER.encode(message)
-        except UnicodeEncodeError:
-            # Only escapes can carry a lone surrogate.
-            return json.dumps(_builtins(message), separators=(",", ":"), allow_nan=False).encode()
-        finite = b"null" not in encoded or _is_finite(_builtins(message))
-    except (TypeError, ValueError, RecursionError) as error:
-        raise _no_json_form(message_index, str(error)) from error
-    if not finite:
-        raise _no_json_form(message_index, "NaN and the infinities are no numbers there")
-    return encoded
-
-
-def _no_json_form(message_index: int, why: str) -> InvalidMessageError:
-    return InvalidMessageError(f"Message {message_index} has no JSON form: {why}", 0, f"messages[{message_index}]")
-
-
-def _builtins(message: Message) -> object:
-    return msgspec.to_builtins(message, enc_hook=_plain, builtin_types=(Decimal,))
-
-
-def _is_finite(plain: object) -> bool:
-    waiting = [plain]
-    while waiting:
-        value = waiting.pop()
-        if isinstance(value, dict):
-            waiting.extend(value.values())
-        elif isinstance(value, list | tuple):
-            waiting.extend(value)
-        elif isinstance(value, float) and not math.isfinite(value):
-            return False
-    return True
-
-
-def _decode(message: bytes) -> Message:
-    try:
-        decoded = msgspec.json.decode(message)
-    except msgspec.MsgspecError:
-        # Lone surrogates and numbers out of range, which the kernel keeps.
-        decoded = json.loads(message, parse_int=_parse_int, parse_float=_parse_float)
-    if not isinstance(decoded, dict):  # the kernel reads nothing else as a message
-        raise InvalidMessageError("A message is an object", 0, "")
-    return decoded
-
-
-def _parse_int(digits: str) -> int | Decimal:
-    return int(digits) if len(digits) <= _INTEGER_DIGITS else Decimal(digits)
-
-
-def _parse_float(digits: str) -> float | Decimal:
-    number = float(digits)
-    return number if math.isfinite(number) else Decimal(digits)

@@ -15,12 +15,13 @@ from turnfold.model.judgement import BY_RULE
 from turnfold.model.policy import OnRequest, Policy, Summarize, TokensOver, TruncateResults
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryRequest
+from turnfold.objects import Message
 from turnfold.planning.wrapper import recognise
 from turnfold.stores import MemoryStore, SQLiteStore
 from turnfold.summarizers import Function
 from turnfold.testing.fakes import Step, replying, scripted
 from turnfold.testing.virtual_time import BACKENDS, run_virtual
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 PROSE = "The build failed again and nobody knows why, so we looked at every line of the log. "
 POLICY = Policy(OnRequest(), (Summarize(KeepMessages(2)), TruncateResults()), name="test")

@@ -13,10 +13,11 @@ from turnfold.errors import ArgumentError, TurnfoldError
 from turnfold.model.plan import Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.splits import KeepMessages
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.testing.fakes import Step, replying, scripted
 from turnfold.testing.virtual_time import BACKENDS, Backend, run_virtual
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 POLICY = Policy(OnRequest(), (Summarize(KeepMessages(1)),), name="test")
 PROSE = "The build failed again and nobody knows why. " * 10

@@ -54,7 +54,22 @@ def look_everywhere(transcript: Transcript) -> None:
     assert len(transcript.messages) == len(transcript)
     for index in range(len(transcript)):
         assert len(transcript.blocks(index)) == len(transcript.block_tokens(index))
+    look_at_heads(transcript)
     assert transcript.splice([range(len(transcript))]).to_json() == transcript.to_json()
+
+
+def look_at_heads(transcript: Transcript) -> None:
+    empty = transcript.splice([])
+    for index, heads in enumerate(transcript.block_heads):
+        blocks = transcript.blocks(index)
+        assert [(h.kind, h.name, h.is_error, h.rewritable) for h in heads] == [
+            (b.kind, b.name, b.is_error, b.rewritable) for b in blocks
+        ]
+        spans = zip(heads, blocks, strict=True)
+        assert all(len(b.text.encode("utf-8", "replace")) <= h.text_bytes + b.text.count("\n") for h, b in spans)
+        edits = [(index, {k: "a line"}) for k, head in enumerate(heads) if head.rewritable]
+        alone = [empty.append(transcript.rewrite(*edit)).tokens(0, 1) for edit in edits]
+        assert transcript.edited_tokens(edits) == alone
 
 
 PIECES = st.sampled_from(

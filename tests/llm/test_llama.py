@@ -20,9 +20,10 @@ from llama_server import (
 
 import turnfold
 from turnfold.model.policy import Policy
+from turnfold.objects import Message
 from turnfold.prompts.completion import render_completion
 from turnfold.summarizers import OpenAICompatible
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 pytestmark = pytest.mark.llm
 

@@ -12,11 +12,12 @@ from turnfold.model.plan import CompactionPlan, DropRange, KeepRange, Skip, Summ
 from turnfold.model.policy import Drop, OnRequest, Policy, Summarize, TokensOver
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryRequest
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.plan import plan
 from turnfold.planning.wrapper import recognise
 from turnfold.summarizers import Function
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 PROSE = "The tide gauge at berth four read low again, so the pilot waited outside. "
 FOLDED = {"type": "compaction", "content": "Berths 1 to 3 were surveyed: all are clear."}

@@ -14,11 +14,12 @@ from turnfold.model.policy import OnRequest, Policy, Summarize, TokensOver, Trun
 from turnfold.model.scan import ScanOptions
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.wrapper import recognise
 from turnfold.summarizers import Function
 from turnfold.testing.generators import Body, anthropic_messages, bedrock_converse, mistral_chat, openai_chat
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 POLICY = Policy(OnRequest(), (Summarize(KeepMessages(2)), TruncateResults()))
 PROSE = "The build failed again and nobody knows why, so we looked at every line of the log. "

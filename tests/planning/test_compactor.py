@@ -22,10 +22,11 @@ from turnfold.model.policy import OnRequest, Policy, Summarize, TruncateResults
 from turnfold.model.result import Attempt
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryReply, SummaryRequest, Usage
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.wrapper import recognise
 from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 pytestmark = pytest.mark.anyio
 

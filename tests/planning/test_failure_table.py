@@ -12,12 +12,13 @@ from turnfold.compactor import compact
 from turnfold.errors import SummarizerError
 from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.splits import KeepMessages
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.summarizers import Fallback, Function, Member, Summarizer
 from turnfold.summarizers.detached import GRACE_SECONDS
 from turnfold.testing.fakes import Scripted, Step, replying, scripted
 from turnfold.testing.virtual_time import BACKENDS, Backend, run_virtual
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 README = Path(__file__).parents[2] / "README.md"
 ROW = re.compile(r"^\| (.+?) \| (?:`(\w+)` )?\| (.+) \|$", re.MULTILINE)

@@ -12,9 +12,10 @@ from turnfold.model.plan import DropRange, KeepRange, Skip
 from turnfold.model.policy import Drop, OnRequest, Policy, Step, Summarize, TokensOver, TruncateResults
 from turnfold.model.splits import KeepMessages
 from turnfold.model.thinking import ThinkingPolicy
+from turnfold.objects import Message
 from turnfold.planning.wrapper import recognise
 from turnfold.testing.generators import anthropic_messages
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 PROSE = "The tide gauge at berth four read low again, so the pilot waited outside. "
 

@@ -29,6 +29,7 @@ from turnfold.model.policy import DedupeResults, MaskResults, OnRequest, Policy,
 from turnfold.model.provider import ProviderRequest
 from turnfold.model.selection import KeepToolGroups
 from turnfold.model.splits import KeepMessages
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.stores import SQLiteStore
 from turnfold.summarizers import (
@@ -45,7 +46,7 @@ from turnfold.summarizers import (
 )
 from turnfold.testing.fakes import Scripted, Step, replying, scripted
 from turnfold.testing.http_server import Answer, serve
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 pytestmark = pytest.mark.anyio
 

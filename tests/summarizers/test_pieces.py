@@ -11,6 +11,7 @@ from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.result import Coverage
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryReply, SummaryRequest
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.summarizers import Fallback, Rules
 from turnfold.summarizers.pieces import (
@@ -25,7 +26,7 @@ from turnfold.summarizers.pieces import (
 from turnfold.testing.fakes import Scripted, Step, replying
 from turnfold.testing.requests import summary_request
 from turnfold.testing.virtual_time import BACKENDS, Backend, run_virtual
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 WORDS = ["alpha", "src/main.py", "x" * 40, "今天的会议", "👍🏽", "</turnfold-transcript>", "error: 17", "\n\n", "     "]
 texts = st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join)

@@ -2,7 +2,8 @@ import pytest
 
 from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.splits import KeepMessages
-from turnfold.transcript import Message, Transcript
+from turnfold.objects import Message
+from turnfold.transcript import Transcript
 
 PROSE = "The build failed again and nobody knows why, so we looked at every line of the log. "
 

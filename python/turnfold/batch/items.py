@@ -11,8 +11,9 @@ from turnfold.errors import ArgumentError
 from turnfold.model.plan import Skip
 from turnfold.model.policy import Policy
 from turnfold.model.price import Price
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 BatchTranscript = Transcript | bytes | Sequence[Message] | Exception
 """A transcript, a request body, or a list of messages; or what its source could not read it for, which makes it

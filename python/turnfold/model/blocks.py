@@ -33,3 +33,15 @@ class Block(msgspec.Struct, frozen=True):
     rewritable: bool
     binding: Binding
     type_name: str | None
+
+
+class BlockHead(msgspec.Struct, frozen=True):
+    """A block without its text, as in `Block`. `text_bytes` is what the text takes in the body, escapes and quotes
+    included: at least as much as it has.
+    """
+
+    kind: BlockKind
+    name: str | None
+    is_error: bool
+    rewritable: bool
+    text_bytes: int

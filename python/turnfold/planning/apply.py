@@ -16,10 +16,11 @@ from turnfold.model.report import CompactionRecord
 from turnfold.model.result import Attempt, Coverage, IdentifierReport, TaskKept, Timings
 from turnfold.model.summary import Usage
 from turnfold.model.thinking import ThinkingReport
+from turnfold.objects import Message
 from turnfold.planning.fill import Opening, openings
 from turnfold.planning.rewritten import Edited, edited_message, stripped_message
 from turnfold.planning.wrapper import recognise
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,9 @@
 """What the steps of a policy have decided so far."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
 
 from turnfold.model.plan import (
     DropRange,
@@ -18,9 +20,12 @@ from turnfold.model.scan import ScanOptions
 from turnfold.model.summary import SummaryRecord
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
-from turnfold.planning.rewritten import Edited, edited_message
+from turnfold.planning.rewritten import Edited, edited_texts
 from turnfold.planning.selection import NotSelected, Selection
 from turnfold.transcript import Transcript
+
+_MOST_AT_ONCE: Final = 64
+"""Edits are counted together, so many at most: the kernel is entered once for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +157,23 @@ class Draft:
                 del self.edited[index]
                 self._saved_tokens -= self._saved.pop(index)
 
-    def edit(self, index: int, edit: Edited, encoding: str) -> bool:
-        """Put `edit` in the place of what was decided for message `index`, if it saves more; says whether it does."""
-        message = edited_message(self.transcript, index, edit, encoding)
-        saved = self.measure.messages(index, index + 1) - self.measure.new_message(message)
+    def edit(self, edits: Iterable[tuple[int, Edited]]) -> bool:
+        """Put each edit in the place of what was decided for its message, if it saves more, until the target is met.
+
+        Returns whether any did. `edits` is read as far as it is needed, and up to as far again.
+        """
+        coming, size, changed = iter(edits), 1, False
+        while some := list(islice(coming, size)):
+            texts = ((index, edited_texts(self.transcript, index, edit, self.measure.encoding)) for index, edit in some)
+            for (index, edit), tokens in zip(some, self.measure.edited(texts), strict=True):
+                if self.is_met():
+                    return changed
+                changed = self._edit(index, edit, tokens) or changed
+            size = min(2 * size, _MOST_AT_ONCE)
+        return changed
+
+    def _edit(self, index: int, edit: Edited, tokens: int) -> bool:
+        saved = self.measure.messages(index, index + 1) - tokens
         if saved <= self._saved.get(index, 0):
             return False
         self._saved_tokens += saved - self._saved.get(index, 0)

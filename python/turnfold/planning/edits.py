@@ -1,9 +1,10 @@
 """Steps that leave messages where they are and change texts of their tool results."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from turnfold.meter import count_many
 from turnfold.model.policy import DedupeResults, MaskResults, TruncateResults
 from turnfold.model.selection import Scope, Tail
 from turnfold.planning.draft import Draft
@@ -13,26 +14,24 @@ from turnfold.transcript import Transcript
 
 _MASK: Final = re.compile(r"\[(?:Old|Repeated|Outdated) output of .*: \d+ tokens left out\]")
 _LONGEST_NAME: Final = 64
+_LONGEST_MASK_BYTES: Final = 1 << 10
+"""What such a line takes at most, though every character of the name were escaped."""
+
+_Masked = tuple[int, str, str | None, int]
+"""A result that may be masked: its block, what it is, its tool, its tokens."""
 
 
 def truncate_results(draft: Draft, step: TruncateResults) -> None:
     """Shorten kept tool results, the largest first, until the target is met; further where nothing else can meet it."""
     if draft.is_met():
         return
-    measure = draft.measure
     sizes = {index: blocks for index in _messages(draft, step.keep, step.scope) if (blocks := _open(draft, index))}
     largest_first = sorted(sizes, key=lambda i: -max((tokens for _, tokens in sizes[i]), default=0))
     changed = False
     for max_tokens in _levels(step):
-        for index in largest_first:
-            large = tuple(block for block, tokens in sizes[index] if tokens > max_tokens)
-            if not large:
-                break
-            before = draft.edited.get(index)
-            edit = Edited(large, max_tokens, step.side, () if before is None else before.replaced)
-            changed = draft.edit(index, edit, measure.encoding) or changed
-            if draft.is_met():
-                return
+        changed = draft.edit(_cuts(draft, step, sizes, largest_first, max_tokens)) or changed
+        if draft.is_met():
+            return
         # Below the size that the policy asks for, only as far as the limit demands.
         if not draft.target_is_limit or draft.tokens_with_least() <= draft.target_tokens:
             break
@@ -40,19 +39,31 @@ def truncate_results(draft: Draft, step: TruncateResults) -> None:
         draft.note("nothing_to_compact", f"No kept tool result counts more than {step.max_tokens} tokens.")
 
 
+def _cuts(
+    draft: Draft,
+    step: TruncateResults,
+    sizes: Mapping[int, Sequence[tuple[int, int]]],
+    largest_first: Iterable[int],
+    max_tokens: int,
+) -> Iterator[tuple[int, Edited]]:
+    for index in largest_first:
+        large = tuple(block for block, tokens in sizes[index] if tokens > max_tokens)
+        if not large:
+            return
+        before = draft.edited.get(index)
+        yield index, Edited(large, max_tokens, step.side, () if before is None else before.replaced)
+
+
 def mask_results(draft: Draft, step: MaskResults) -> None:
     """Mask old tool results, the oldest first."""
-    changed = False
-    for index in _messages(draft, step.keep, step.scope, step.grid):
-        if draft.is_met():
-            return
-        masks = tuple(
-            (block, _line("Old", draft.ground.tool_name(index, block), tokens))
-            for block, tokens in _open(draft, index)
-            if tokens >= step.scope.min_tokens
-        )
-        changed = _replace(draft, index, masks) or changed
-    if not changed:
+    tool_name = draft.ground.tool_name
+    opened = ((index, _open(draft, index)) for index in _messages(draft, step.keep, step.scope, step.grid))
+    masked = (
+        (index, [(block, "Old", tool_name(index, block), tokens) for block, tokens in results])
+        for index, results in opened
+        if results
+    )
+    if not draft.edit(_masks(draft, masked, step.scope.min_tokens)) and not draft.is_met():
         draft.note("nothing_to_compact", "No old tool result would be shorter as one line.")
 
 
@@ -63,7 +74,7 @@ def dedupe_results(draft: Draft, step: DedupeResults) -> None:
     reads = _reads(transcript) if step.superseded else frozenset[tuple[int, int]]()
     said: set[tuple[str, str, str]] = set()
     done: set[tuple[str, str]] = set()
-    masks: dict[int, list[tuple[int, str]]] = {}
+    found: dict[int, list[_Masked]] = {}
     for pair in reversed(ground.report.pairs):
         call = transcript.blocks(pair.call_message)[pair.call_block]
         result = transcript.blocks(pair.result_message)[pair.result_block]
@@ -76,15 +87,10 @@ def dedupe_results(draft: Draft, step: DedupeResults) -> None:
         if not (repeated or outdated) or pair.result_message not in wanted:
             continue
         tokens = dict(_open(draft, pair.result_message)).get(pair.result_block)
-        if tokens is not None and tokens >= step.scope.min_tokens:
-            line = _line("Repeated" if repeated else "Outdated", call.name, tokens)
-            masks.setdefault(pair.result_message, []).append((pair.result_block, line))
-    changed = False
-    for index in sorted(masks):
-        if draft.is_met():
-            return
-        changed = _replace(draft, index, tuple(sorted(masks[index]))) or changed
-    if not changed:
+        if tokens is not None:
+            why = "Repeated" if repeated else "Outdated"
+            found.setdefault(pair.result_message, []).append((pair.result_block, why, call.name, tokens))
+    if not draft.edit(_masks(draft, sorted(found.items()), step.scope.min_tokens)) and not draft.is_met():
         draft.note("nothing_to_compact", "No tool result says what a later one says again.")
 
 
@@ -100,27 +106,36 @@ def _messages(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> Iterator
 
 def _open(draft: Draft, index: int) -> list[tuple[int, int]]:
     """Return the results of a message that may still change, each with its tokens."""
-    blocks = draft.transcript.blocks(index)
+    transcript = draft.transcript
+    heads = transcript.block_heads[index]
+    results = [k for k, head in enumerate(heads) if head.kind == "tool_result" and head.rewritable]
+    if not results:
+        return []
     edit = draft.edited.get(index)
-    taken = {block for block, _ in edit.replaced} if edit is not None else set[int]()
-    results = [
-        k
-        for k, b in enumerate(blocks)
-        if b.kind == "tool_result" and b.rewritable and k not in taken and not _MASK.fullmatch(b.text)
-    ]
-    tokens = draft.transcript.block_tokens(index, encoding=draft.measure.encoding) if results else []
+    if edit is not None:
+        taken = {block for block, _ in edit.replaced}
+        results = [k for k in results if k not in taken]
+    if any(heads[k].text_bytes <= _LONGEST_MASK_BYTES for k in results):
+        blocks = transcript.blocks(index)
+        results = [k for k in results if not _MASK.fullmatch(blocks[k].text)]
+    tokens = transcript.block_tokens(index, encoding=draft.measure.encoding)
     return [(block, tokens[block]) for block in results]
 
 
-def _replace(draft: Draft, index: int, masks: tuple[tuple[int, str], ...]) -> bool:
-    """Put each line in the place of its result, where that is shorter. Returns whether anything changed."""
-    changed = False
-    for mask in masks:
-        before = draft.edited.get(index, Edited())
-        blocks = tuple(block for block in before.blocks if block != mask[0])
-        edit = Edited(blocks, before.max_tokens, before.side, tuple(sorted((*before.replaced, mask))))
-        changed = draft.edit(index, edit, draft.measure.encoding) or changed
-    return changed
+def _masks(draft: Draft, results: Iterable[tuple[int, list[_Masked]]], min_tokens: int) -> Iterator[tuple[int, Edited]]:
+    """Put a line in the place of each result where that is shorter."""
+    for index, found in results:
+        lines = {block: _line(why, name, tokens) for block, why, name, tokens in found if tokens >= min_tokens}
+        left = count_many(list(lines.values()), draft.measure.encoding)
+        sizes = {block: tokens for block, _, _, tokens in found}
+        masks = {
+            block: line for (block, line), tokens in zip(lines.items(), left, strict=True) if tokens < sizes[block]
+        }
+        if masks:
+            before = draft.edited.get(index, Edited())
+            blocks = tuple(block for block in before.blocks if block not in masks)
+            replaced = tuple(sorted((dict(before.replaced) | masks).items()))
+            yield index, Edited(blocks, before.max_tokens, before.side, replaced)
 
 
 def _line(what: str, name: str | None, tokens: int) -> str:
@@ -135,7 +150,7 @@ def _reads(transcript: Transcript) -> frozenset[tuple[int, int]]:
         kinds.setdefault(digest.message, []).append(digest.kind)
     found: set[tuple[int, int]] = set()
     for index, named in kinds.items():
-        calls = [k for k, block in enumerate(transcript.blocks(index)) if block.kind == "tool_call"]
+        calls = [k for k, head in enumerate(transcript.block_heads[index]) if head.kind == "tool_call"]
         if len(calls) == len(named):
             found.update((index, call) for call, kind in zip(calls, named, strict=True) if kind == "read")
     return frozenset(found)

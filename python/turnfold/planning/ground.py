@@ -50,7 +50,7 @@ class Ground:
     def tool_name(self, message: int, block: int) -> str | None:
         """Name the tool of a call or result: a result may not say it itself, so its call is asked."""
         at = self._answered.get((message, block), (message, block))
-        return self.transcript.blocks(at[0])[at[1]].name
+        return self.transcript.block_heads[at[0]][at[1]].name
 
     @property
     def folded(self) -> range:
@@ -120,7 +120,7 @@ class Ground:
         )
 
     def _calls(self, group: range) -> bool:
-        return any(block.kind == "tool_call" for index in group for block in self.transcript.blocks(index))
+        return any(head.kind == "tool_call" for index in group for head in self.transcript.block_heads[index])
 
     @cached_property
     def first_unanswered(self) -> int:

@@ -1,5 +1,7 @@
 """What parts of a request count, for one model, by the number that a limit is kept by."""
 
+from collections.abc import Iterable, Mapping
+
 from turnfold import meter
 from turnfold.model.counts import TokenCount
 from turnfold.model.plan import Fit
@@ -50,6 +52,10 @@ class Measure:
     def new_message(self, message: bytes) -> int:
         """Say what a new message counts."""
         return self.number(self._empty.append(message).tokens(0, 1, encoding=self._named, model=self._model))
+
+    def edited(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[int]:
+        """Say what messages would count with other texts in some of their blocks, in one call for all."""
+        return list(map(self.number, self._transcript.edited_tokens(edits, encoding=self._named, model=self._model)))
 
     def new_text(self, role: str, text: str) -> int:
         """Say what a new message of one text counts."""

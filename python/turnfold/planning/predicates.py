@@ -25,12 +25,12 @@ def states_rule(transcript: Transcript, index: int) -> bool:
 
 def holds_error(transcript: Transcript, index: int) -> bool:
     """Whether a tool result there says of itself that it failed."""
-    return any(block.kind == "tool_result" and block.is_error for block in transcript.blocks(index))
+    return any(head.kind == "tool_result" and head.is_error for head in transcript.block_heads[index])
 
 
 def holds_media(transcript: Transcript, index: int) -> bool:
     """Whether there is a picture, a sound or a file."""
-    return any(block.kind == "media" for block in transcript.blocks(index))
+    return any(head.kind == "media" for head in transcript.block_heads[index])
 
 
 _PREDICATES: dict[str, Predicate] = {

@@ -88,7 +88,7 @@ def _steps(transcript: Transcript) -> list[list[Place]]:
         if speaker != "assistant":
             steps.append([])
             continue
-        steps[-1] += [(index, k) for k, block in enumerate(transcript.blocks(index)) if block.kind == "tool_call"]
+        steps[-1] += [(index, k) for k, head in enumerate(transcript.block_heads[index]) if head.kind == "tool_call"]
     return [step for step in steps if step]
 
 
@@ -102,9 +102,9 @@ def _reasoning_for_nothing(transcript: Transcript, gone: Collection[Place]) -> s
     for index in sorted(whole, reverse=True):
         before = index - 1
         while before >= 0 and before not in whole:
-            blocks = transcript.blocks(before)
-            if not blocks or any(block.kind != "reasoning" for block in blocks):
+            heads = transcript.block_heads[before]
+            if not heads or any(head.kind != "reasoning" for head in heads):
                 break
-            found.update((before, k) for k in range(len(blocks)))
+            found.update((before, k) for k in range(len(heads)))
             before -= 1
     return found

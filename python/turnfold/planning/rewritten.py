@@ -20,11 +20,18 @@ class Edited:
     replaced: tuple[tuple[int, str], ...] = ()
 
 
-def edited_message(transcript: Transcript, index: int, edit: Edited, encoding: str) -> bytes:
-    """Return the JSON of message `index` with the texts that `edit` gives it."""
+def edited_texts(transcript: Transcript, index: int, edit: Edited, encoding: str) -> dict[int, str]:
+    """Return the texts that `edit` gives to blocks of message `index`."""
+    if not edit.blocks:
+        return dict(edit.replaced)
     blocks = transcript.blocks(index)
     texts = {k: shorter(blocks[k].text, edit.max_tokens, encoding, edit.side) for k in edit.blocks}
-    return transcript.rewrite(index, texts | dict(edit.replaced))
+    return texts | dict(edit.replaced)
+
+
+def edited_message(transcript: Transcript, index: int, edit: Edited, encoding: str) -> bytes:
+    """Return the JSON of message `index` with the texts that `edit` gives it."""
+    return transcript.rewrite(index, edited_texts(transcript, index, edit, encoding))
 
 
 def stripped_message(transcript: Transcript, index: int, blocks: tuple[int, ...]) -> bytes:

@@ -138,8 +138,8 @@ def spares(ground: Ground, scope: Scope) -> Callable[[int], bool]:
             return True
         return bool(excluded) and any(
             ground.tool_name(index, k) in excluded
-            for k, block in enumerate(ground.transcript.blocks(index))
-            if block.kind in {"tool_call", "tool_result"}
+            for k, head in enumerate(ground.transcript.block_heads[index])
+            if head.kind in {"tool_call", "tool_result"}
         )
 
     return spared

@@ -62,7 +62,7 @@ def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
     for index in range(first, len(transcript)):
         if index in gone or transcript.speakers[index] != "assistant":
             continue
-        blocks = tuple(k for k, block in enumerate(transcript.blocks(index)) if block.kind == "reasoning")
+        blocks = tuple(k for k, head in enumerate(transcript.block_heads[index]) if head.kind == "reasoning")
         if index == first and index in draft.edited:
             blocks = tuple(k for k in blocks if k > min(_edited(draft.edited[index])))
         if blocks:

@@ -10,10 +10,11 @@ from turnfold.model.plan import Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.testing.case_files import CaseError, CaseFile, Mismatches, differs, given, shaped
 from turnfold.testing.virtual_time import BACKENDS, Backend, run_virtual
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 _UNSET = msgspec.UNSET
 _Unset = msgspec.UnsetType

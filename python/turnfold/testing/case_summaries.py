@@ -12,6 +12,7 @@ from turnfold.model.plan import Skip
 from turnfold.model.policy import OnRequest, Policy, Summarize, TokensOver, TruncateResults
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryReply, SummaryRequest
+from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.wrapper import WrappedSummary, recognise, wrap
 from turnfold.prompts.prompt import Prompt, render_prompt
@@ -32,7 +33,7 @@ from turnfold.testing.case_files import (
 from turnfold.testing.case_shapes import CallBounds, TokenBound
 from turnfold.testing.case_texts import Relation, check_relations
 from turnfold.testing.virtual_time import BACKENDS, Backend, run_virtual
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 _UNSET = msgspec.UNSET
 _Unset = msgspec.UnsetType

@@ -6,8 +6,8 @@ use std::ops::Range;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use turnfold_core::digests::{self, Digest};
-use turnfold_core::meter::CountSource;
 use turnfold_core::meter::bounds::Asked;
+use turnfold_core::meter::{CountSource, TokenCount};
 use turnfold_core::pairs::{self, ScanOptions};
 use turnfold_core::splice::{self, Part};
 use turnfold_core::{BlockView, MessageView, Role, json};
@@ -48,6 +48,15 @@ type DigestFields = (usize, &'static str, String, Option<String>, String, String
 
 /// Whether the model refuses it, a header with its value, a field of the body with its value.
 type BoundFields = (bool, (&'static str, &'static str), (&'static str, &'static str));
+
+/// `kind`, `name`, `is_error`, `rewritable`, the bytes that its text takes in the body.
+type HeadFields = (&'static str, Option<String>, bool, bool, usize);
+
+/// `n`, `lo`, `hi`, `source`.
+type CountFields = (u64, u64, u64, &'static str);
+
+/// A message, and new texts of some of its blocks.
+type EditArgument<'py> = (usize, Vec<(usize, Bound<'py, PyString>)>);
 
 /// A range of messages to keep, or the JSON of a new one.
 #[derive(FromPyObject)]
@@ -100,10 +109,7 @@ impl Transcript {
         message_index: usize,
         texts: Vec<(usize, Bound<'py, PyString>)>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let texts: Vec<(usize, String)> = texts
-            .iter()
-            .map(|(block, text)| Ok((*block, input::text(text)?.into_owned())))
-            .collect::<PyResult<_>>()?;
+        let texts = owned(&texts)?;
         let message = detached(py, || Ok(splice::rewrite_blocks(&self.0, message_index, &texts)?))?;
         Ok(PyBytes::new(py, &message))
     }
@@ -180,6 +186,16 @@ impl Transcript {
         })
     }
 
+    fn block_heads(&self, py: Python<'_>) -> PyResult<Vec<Vec<HeadFields>>> {
+        detached(py, || {
+            Ok(self
+                .0
+                .messages()
+                .map(|message| message.blocks().map(head).collect())
+                .collect())
+        })
+    }
+
     fn parts(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<Vec<PartFields<'_>>>> {
         detached(py, || {
             self.check(&(start..stop))?;
@@ -195,15 +211,43 @@ impl Transcript {
         label: &str,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
-    ) -> PyResult<(u64, u64, u64, &'static str)> {
+    ) -> PyResult<CountFields> {
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), span)?;
-            let count = self.0.tokens_for(asked.encoding, asked.label, asked.model, asked.range);
-            let source = match count.source {
-                CountSource::Exact => "exact",
-                CountSource::Estimate => "estimate",
-            };
-            Ok((count.n, count.lo, count.hi, source))
+            Ok(count(self.0.tokens_for(
+                asked.encoding,
+                asked.label,
+                asked.model,
+                asked.range,
+            )))
+        })
+    }
+
+    fn edited_tokens(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+        edits: Vec<EditArgument<'_>>,
+    ) -> PyResult<Vec<CountFields>> {
+        let edits: Vec<(usize, Vec<(usize, String)>)> = edits
+            .iter()
+            .map(|(message, texts)| Ok((*message, owned(texts)?)))
+            .collect::<PyResult<_>>()?;
+        detached(py, || {
+            let asked = self.asked(&encoding, label, model.as_deref(), None)?;
+            let made = edits.iter().map(|(message, texts)| {
+                let message = splice::rewrite_blocks(&self.0, *message, texts)?;
+                let alone = splice::splice(&self.0, &[Part::Insert(message)])?;
+                Ok(count(alone.tokens_for(
+                    asked.encoding,
+                    asked.label,
+                    asked.model,
+                    Some(0..1),
+                )))
+            });
+            made.collect()
         })
     }
 
@@ -231,7 +275,7 @@ impl Transcript {
         label: &str,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
-    ) -> PyResult<(u64, u64, u64, &'static str)> {
+    ) -> PyResult<CountFields> {
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), span)?;
             let count = self.0.bounded_tokens(&asked);
@@ -380,6 +424,31 @@ impl Transcript {
             format!("Messages [{start}, {stop}) do not lie in a transcript of {len}"),
         ))
     }
+}
+
+fn owned(texts: &[(usize, Bound<'_, PyString>)]) -> PyResult<Vec<(usize, String)>> {
+    let owned = texts
+        .iter()
+        .map(|(block, text)| Ok((*block, input::text(text)?.into_owned())));
+    owned.collect()
+}
+
+fn count(count: TokenCount) -> CountFields {
+    let source = match count.source {
+        CountSource::Exact => "exact",
+        CountSource::Estimate => "estimate",
+    };
+    (count.n, count.lo, count.hi, source)
+}
+
+fn head(block: BlockView<'_>) -> HeadFields {
+    (
+        block.kind().as_str(),
+        block.name().map(Into::into),
+        block.row.is_error,
+        block.row.body.is_some(),
+        block.text_bytes(),
+    )
 }
 
 fn part(block: BlockView<'_>) -> PartFields<'_> {

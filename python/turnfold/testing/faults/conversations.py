@@ -7,10 +7,11 @@ import msgspec
 
 from turnfold import checks
 from turnfold.model.state import NO_STATE, PlanState
+from turnfold.objects import Message
 from turnfold.planning.wrapper import recognise
 from turnfold.testing.faults.held import held
 from turnfold.testing.faults.scripts import PROSE
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 
 @dataclass(slots=True)

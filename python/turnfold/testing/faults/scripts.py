@@ -9,8 +9,9 @@ from typing import Final
 import anyio
 
 from turnfold.errors import SummarizerError
+from turnfold.objects import Message
 from turnfold.testing.fakes import Scripted, Step
-from turnfold.transcript import Message, Transcript
+from turnfold.transcript import Transcript
 
 PROSE: Final = (
     "The build failed again, and nobody knows why. ",

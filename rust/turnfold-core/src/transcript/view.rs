@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Block, BlockKind, Message, Place, Role, Segment, Span, TextForm};
+use super::{Block, BlockKind, Message, Place, Role, Segment, Span, TextForm, TextSpan};
 use crate::json;
 
 /// One message with its segment.
@@ -77,14 +77,18 @@ impl<'a> BlockView<'a> {
     /// The texts that are counted for it.
     pub fn texts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
         let source = self.segment.source.bytes();
+        self.text_spans().map(move |t| t.read(source))
+    }
+
+    /// How many bytes of the body those texts take: at least as many as they have. O(texts).
+    pub fn text_bytes(&self) -> usize {
+        self.text_spans().map(|t| t.span.len()).sum()
+    }
+
+    fn text_spans(&self) -> impl Iterator<Item = &'a TextSpan> + use<'a> {
         let range = self.row.texts.start as usize..self.row.texts.end as usize;
-        self.segment
-            .texts()
-            .get(range)
-            .unwrap_or_default()
-            .iter()
-            .filter(|t| t.form != TextForm::Data)
-            .map(move |t| t.read(source))
+        let spans = self.segment.texts().get(range).unwrap_or_default();
+        spans.iter().filter(|t| t.form != TextForm::Data)
     }
 
     /// The block's own bytes.
