@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias, final
 
 __all__ = [
     "Json",
-    "Phrases",
     "Splits",
+    "Statements",
     "Transcript",
     "__version__",
     "bounds",
@@ -40,6 +40,8 @@ _Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "
 _Place: TypeAlias = tuple[str | None, int, int]
 _Blocker: TypeAlias = tuple[str, str, str | None, int, int]
 _Binding: TypeAlias = Literal["free", "next", "both", "barrier", "sticky", "pointer"]
+# order, place, text, label, enclosed, score, replaced, doubtful, after, which of the features
+_Statement: TypeAlias = tuple[int, int, str, str, bool, float, bool, bool, int | None, int]
 # pending_ids, thinking, strict_alternation, closed, signatures, reasoning_pairs, window_tokens, severities
 _Options: TypeAlias = tuple[
     list[str], bool | None, bool, bool, bool | None, list[tuple[str, str]], int | None, list[tuple[str, str]]
@@ -122,11 +124,6 @@ class Json:
     def fields(self, path: list[str | int]) -> list[tuple[str, int, int]]: ...
 
 @final
-class Phrases:
-    def __new__(cls, lists: list[str]) -> Phrases: ...
-    def counts(self, text: str) -> list[int]: ...
-
-@final
 class Splits:
     def contains(self, index: int) -> bool: ...
     def indices(self) -> list[int]: ...
@@ -137,6 +134,12 @@ class Splits:
     def find(
         self, transcript: Transcript, kind: Literal["messages", "turns", "tokens"], amount: int, encoding: str
     ) -> tuple[int, int, list[_Blocker]] | None: ...
+
+@final
+class Statements:
+    def __new__(cls, lists: list[tuple[str, str]], back: str, back_glued: list[str]) -> Statements: ...
+    def counts(self, text: str) -> list[int]: ...
+    def weigh(self, texts: list[tuple[bool, str]]) -> tuple[list[_Statement], list[tuple[str, list[str]]]]: ...
 
 def rules() -> list[
     tuple[

@@ -10,6 +10,7 @@ from turnfold.model.counts import DEFAULT_ENCODING, ModelEncoding, ModelLabel, T
 
 _LONGEST_WORD: Final = 64
 
+_Statement = tuple[int, int, str, str, bool, float, bool, bool, int | None, int]
 KeepEnd = Literal["head", "tail", "both"]
 
 
@@ -149,21 +150,33 @@ def occurring(names: Iterable[str], text: str) -> tuple[bool, ...]:
     return tuple(_core.occurring(list(names), text))
 
 
-class Phrases:
-    """Closed lists of phrases, each an alternation of regular expressions in ASCII texts, ready to be counted.
+class Statements:
+    """Cuts texts into statements and weighs them by closed lists of words.
 
-    A phrase stands between characters that are no word characters; of two at one place, the first in its list counts.
-    Raises an `ArgumentError` for a list that cannot be compiled, or that looks around.
+    `lists` are eight: words that forbid, oblige, wish, decide, update, reset, lead aside, stand from then on; each two
+    alternations of regular expressions, of words with their edges and of words of scripts that put no spaces between
+    them. Of two words at one place, the first in its list counts. `back` and `back_glued` are the words that point
+    back. Raises an `ArgumentError` for a list that cannot be compiled, or that looks around for more than `(?<!i )`.
     """
 
     __slots__ = ("_kernel",)
 
-    def __init__(self, lists: Iterable[str]) -> None:
-        self._kernel = _core.Phrases(list(lists))
+    def __init__(self, lists: Iterable[tuple[str, str]], back: str, back_glued: Iterable[str]) -> None:
+        self._kernel = _core.Statements(list(lists), back, list(back_glued))
 
     def counts(self, text: str) -> list[int]:
-        """Count the phrases of each list in `text`, which is ASCII, without overlap. One linear pass a list."""
+        """Count the words of each list in `text`, which is in lower case, without overlap. One linear pass a list."""
         return self._kernel.counts(text)
+
+    def weigh(self, texts: Iterable[tuple[bool, str]]) -> tuple[list[_Statement], list[tuple[str, list[str]]]]:
+        """Return the statements of texts, the oldest first and each with whether the user said it, and by text what
+        they are compared by and the identifiers in them. Linear in the texts; other threads run meanwhile.
+
+        A statement is the place of its text, its own in it, what it says, its label, whether tags enclose it, its
+        worth, whether a later one replaces it, whether one may, the place of the one that it needs, and the place of
+        its text among the second.
+        """
+        return self._kernel.weigh(list(texts))
 
 
 def _checked(tokens: int) -> int:

@@ -9,8 +9,7 @@ import pytest
 
 from turnfold import Skip, Transcript, compact_sync, meter, presets
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest, ToolDigest
-from turnfold.summarizers.extractive.replaced import mark_replaced
-from turnfold.summarizers.extractive.statements import Statement, split, statements_of
+from turnfold.summarizers.extractive.statements import Statement, statements_of
 from turnfold.summarizers.rules import Rules
 
 TALK = (
@@ -45,9 +44,7 @@ def talk(turns: int) -> list[str]:
 
 
 def marked(*texts: str) -> list[Statement]:
-    made = statements_of([("user", text) for text in texts])
-    mark_replaced(made)
-    return made
+    return statements_of([("user", text) for text in texts])
 
 
 @pytest.mark.parametrize("language", RULES)
@@ -120,7 +117,7 @@ def test_what_failed_again_and_again_says_how_often() -> None:
 
 def test_code_is_left_out_and_list_items_stand_under_their_heading() -> None:
     text = "Rules:\n- no tabs\n- no new files\n\nSee e.g. this:\n```\nx = 1. And\n```\nIt works. 这样可以。真的。"
-    assert split(text) == [
+    assert [(one.text, one.label, one.enclosed) for one in marked(text)] == [
         ("no tabs", "Rules", False),
         ("no new files", "Rules", False),
         ("It works.", "", False),
@@ -216,8 +213,8 @@ def test_what_is_said_is_no_code_for_a_sign_in_it(text: str) -> None:
 
 
 def test_a_tag_that_is_never_closed_encloses_nothing() -> None:
-    parts = split("<b> is bold.\n<log>\nNever read it.\n</log>\nNever write it.\n<end>\nNever mind.")
-    assert [text for text, _, enclosed in parts if enclosed] == ["<log>", "Never read it.", "</log>"]
+    parts = marked("<b> is bold.\n<log>\nNever read it.\n</log>\nNever write it.\n<end>\nNever mind.")
+    assert [one.text for one in parts if one.enclosed] == ["<log>", "Never read it.", "</log>"]
 
 
 def test_a_wish_that_is_said_again_counts_no_less() -> None:

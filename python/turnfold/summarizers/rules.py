@@ -22,7 +22,6 @@ from turnfold.prompts.schemas import schema_named
 from turnfold.summarizers.digest import write_digest
 from turnfold.summarizers.extractive.choice import Candidate, Chooser, joined
 from turnfold.summarizers.extractive.outcomes import outcomes
-from turnfold.summarizers.extractive.replaced import mark_replaced
 from turnfold.summarizers.extractive.statements import Speaker, Statement, statements_of
 from turnfold.summarizers.marker import Marker
 
@@ -124,7 +123,6 @@ class _Source:
             for topic, text, times in outcomes(request.digests)
         ]
         statements = statements_of([(one.speaker, one.text) for one in texts])
-        mark_replaced(statements)
         return cls(tuple(texts), tuple(statements), tuple(_latest_of_equals(lines)))
 
 

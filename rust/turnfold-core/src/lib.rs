@@ -13,13 +13,13 @@ mod known;
 pub mod layout;
 pub mod meter;
 pub mod pairs;
-pub mod phrases;
 pub mod prefix;
 mod recent;
 pub mod repair;
 pub mod rules;
 pub mod splice;
 pub mod splits;
+pub mod statements;
 pub mod transcript;
 pub mod truncate;
 #[cfg(test)]

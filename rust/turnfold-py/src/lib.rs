@@ -8,8 +8,8 @@ mod door;
 mod identifiers;
 mod input;
 mod json;
-mod phrases;
 mod plain;
+mod statements;
 mod text;
 mod transcript;
 mod vocabularies;
@@ -26,9 +26,9 @@ mod _core {
     #[pymodule_export]
     use super::json::Json;
     #[pymodule_export]
-    use super::phrases::Phrases;
-    #[pymodule_export]
     use super::plain::is_plain;
+    #[pymodule_export]
+    use super::statements::Statements;
     #[pymodule_export]
     use super::text::{
         bounds, count, count_many, count_up_to, decode, encode, encoding_for_model, estimate, fits, register_model,

@@ -73,6 +73,13 @@ impl Class {
     }
 }
 
+/// Whether `character` is of `[\p{L}\p{N}]`: a letter or a number of any script, and no mark.
+#[inline]
+pub fn is_letter_or_number(character: char) -> bool {
+    let class = Class::of(u32::from(character));
+    class.is_letter() || class == Class::Number
+}
+
 /// The class and the width in bytes of the character at byte `at` of a text; `None` at its end.
 ///
 /// `text` is UTF-8 and `at` is on a character edge. (Bytes that are not UTF-8 give some class and a width within

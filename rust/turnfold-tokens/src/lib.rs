@@ -46,6 +46,7 @@ mod vocabulary;
 
 pub use any_tokenizer::Tokenizer;
 pub use bounds::Bounds;
+pub use classes::is_letter_or_number;
 pub use encoding::Encoding;
 #[cfg(feature = "naive")]
 pub use estimate::{Candidates, condition_counts};

@@ -4,11 +4,10 @@ Closed lists of function words and of a few verbs, no names of things. A languag
 one of the features that a statement is weighed by.
 """
 
-import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
-from turnfold.meter import Phrases
+from turnfold.meter import Statements
 
 _FORBID: Final = (
     # English
@@ -183,6 +182,7 @@ _BACK: Final = (
     "eso|esto|ambos|isso|isto|questo|quello",
     "это|эти|оба",
 )
+_BACK_GLUED: Final = ("それ", "これ", "这", "那", "그것", "이것")
 
 
 LISTS: Final = {
@@ -196,86 +196,14 @@ LISTS: Final = {
     "stand": (_STAND, _STAND_GLUED),
 }
 """Each list: words with their edges, and words of scripts that put no spaces between them."""
-_SIGN: Final = re.compile(r"[^\w\x00-\x7f]")
-"""A dash, a quotation mark, an emoji: no list asks for one."""
-_GUARD: Final = "(?<!i )"
-_REMEMBERED: Final = 4096
 
 
 @cache
-def _compiled(name: str) -> re.Pattern[str]:
-    words, glued = LISTS[name]
-    return re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)|{glued}")
+def kernel() -> Statements:
+    """The lists as the kernel runs them."""
+    return Statements([("|".join(words), glued) for words, glued in LISTS.values()], "|".join(_BACK), _BACK_GLUED)
 
 
-@cache
-def _kernel() -> tuple[Phrases, re.Pattern[str]]:
-    """The lists as the kernel runs them, and what it cannot tell: it does not look behind a word."""
-    lists = ["|".join(words) for words, _ in LISTS.values()]
-    guarded = re.findall(rf"{re.escape(_GUARD)}([^|)]+)", "|".join(lists))
-    return Phrases([one.replace(_GUARD, "") for one in lists]), re.compile(rf"i (?:{'|'.join(guarded)})")
-
-
-@lru_cache(_REMEMBERED)
 def counts(text: str) -> dict[str, int]:
-    """How many words of each list `text` holds."""
-    phrases, guarded = _kernel()
-    plain = text if text.isascii() else _SIGN.sub("\0", text)
-    if plain.isascii() and guarded.search(plain) is None:
-        return dict(zip(LISTS, phrases.counts(plain), strict=True))
-    return count_slowly(text)
-
-
-def count_slowly(text: str) -> dict[str, int]:
-    """How many words of each list `text` holds: by the lists as they stand, for any script."""
-    return {name: len(_compiled(name).findall(text)) for name in LISTS}
-
-
-def count_forbid(text: str) -> int:
-    """How many words of `text`, in lower case, forbid or deny."""
-    return counts(text)["forbid"]
-
-
-def count_oblige(text: str) -> int:
-    """How many demand."""
-    return counts(text)["oblige"]
-
-
-def wishes(text: str) -> bool:
-    """Whether it says what somebody likes or asks for."""
-    return counts(text)["wish"] > 0
-
-
-def decides(text: str) -> bool:
-    """Whether it says what was decided, found, or is whose."""
-    return counts(text)["decide"] > 0
-
-
-def updates(text: str) -> bool:
-    """Whether it says that something is other than before."""
-    return counts(text)["update"] > 0
-
-
-def resets(text: str) -> bool:
-    """Whether it takes back what was said before."""
-    return counts(text)["reset"] > 0
-
-
-def stands(text: str) -> bool:
-    """Whether it says how to go about things from then on."""
-    return counts(text)["stand"] > 0
-
-
-def digresses(text: str) -> bool:
-    """Whether it says of itself that it leads away."""
-    return counts(text)["aside"] > 0
-
-
-@cache
-def _back() -> re.Pattern[str]:
-    return re.compile(rf"(?:\W*(?:\w+\W+){{0,5}})(?:{'|'.join(_BACK)})(?!\w)|それ|これ|这|那|그것|이것")
-
-
-def points_back(text: str) -> bool:
-    """Whether its first words stand for something that was said before."""
-    return _back().match(text) is not None
+    """How many words of each list `text`, in lower case, holds, none of which overlap."""
+    return dict(zip(LISTS, kernel().counts(text), strict=True))
