@@ -10,7 +10,7 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec import structs
 
-from turnfold.compactor import DEADLINE_SECONDS, OnFailure, compact
+from turnfold.compactor import DEADLINE_SECONDS, OnFailure, check_arguments, compact
 from turnfold.errors import ArgumentError, StoreConflictError, StoreUnavailableError
 from turnfold.model.events import (
     BackgroundDiscarded,
@@ -107,6 +107,7 @@ class BackgroundCompactor:
         window_tokens: int | None = None,
         options: ScanOptions = BODY_ONLY,
     ) -> None:
+        check_arguments(policy, summarizer, deadline_seconds, on_failure, calls)
         if not lease_seconds > 0:
             raise ArgumentError(f"lease_seconds must be over 0, got {lease_seconds}")
         if not store_seconds > 0:

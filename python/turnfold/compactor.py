@@ -120,7 +120,7 @@ async def compact(
 
     Raises only for wrong arguments: see `plan`.
     """
-    check_arguments(policy, summarizer, deadline_seconds, on_failure)
+    check_arguments(policy, summarizer, deadline_seconds, on_failure, calls)
     deadline = math.inf if deadline_seconds is None else anyio.current_time() + deadline_seconds
     size_bytes = _size(transcript, encoding, model)
     prepared = await beside(
@@ -237,7 +237,11 @@ def _size(transcript: Transcript, encoding: str | None, model: str | None) -> in
 
 
 def check_arguments(
-    policy: Policy, summarizer: Summarizer | None, deadline_seconds: float | None, on_failure: OnFailure
+    policy: Policy,
+    summarizer: Summarizer | None,
+    deadline_seconds: float | None,
+    on_failure: OnFailure,
+    calls: anyio.CapacityLimiter | None = None,
 ) -> None:
     """Raise for arguments that are wrong for any transcript."""
     if not isinstance(policy, Policy):
@@ -248,6 +252,8 @@ def check_arguments(
         raise ArgumentError(f"deadline_seconds must be at least 0, got {deadline_seconds}")
     if on_failure not in get_args(OnFailure):
         raise ArgumentError(f"on_failure must be 'rules' or 'skip', got {on_failure!r}")
+    if calls is not None and not isinstance(calls, anyio.CapacityLimiter):
+        raise TypeError(f"calls must be a limiter, as in anyio.CapacityLimiter(4), not {type(calls).__name__}")
     for step in policy.steps:
         if isinstance(step, Summarize):
             schema_named(step.schema)

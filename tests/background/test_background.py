@@ -570,6 +570,12 @@ def test_wrong_arguments_are_named(run: Any) -> None:
             BackgroundCompactor(POLICY, lease_seconds=0)
         with pytest.raises(ArgumentError, match="store_seconds"):
             BackgroundCompactor(POLICY, store_seconds=0)
+        wrong: Any = len
+        with pytest.raises(TypeError, match="wrap a function"):
+            BackgroundCompactor(POLICY, wrong)
+        wrong = 4
+        with pytest.raises(TypeError, match="calls must be a limiter"):
+            BackgroundCompactor(POLICY, calls=wrong)
         async with BackgroundCompactor(POLICY) as background:
             with pytest.raises(ArgumentError):
                 background.start("", conversation())

@@ -303,6 +303,12 @@ def test_neither_a_transcript_nor_a_policy() -> None:
         compact_sync(chat(conversation()), wrong)
 
 
+async def test_a_number_is_no_limiter_of_calls() -> None:
+    wrong: Any = 4
+    with pytest.raises(TypeError, match=r"calls must be a limiter, as in anyio.CapacityLimiter\(4\), not int"):
+        await compact(chat(conversation()), POLICY, replying("x"), calls=wrong)
+
+
 @pytest.mark.parametrize("usage", [None, Usage(None, 3), Usage("1"), {"prompt_tokens": 1.5}])  # type: ignore[arg-type]
 async def test_a_text_is_used_whatever_its_usage_says(usage: Any) -> None:
     result = finished(await compact(chat(conversation()), POLICY, replying("Short.", usage)))

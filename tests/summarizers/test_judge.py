@@ -55,6 +55,7 @@ def test_a_good_summary_has_no_fault() -> None:
     [
         ("", None, "empty"),
         (" \n\t", None, "empty"),
+        ("\u200b \ufeff\n\u2060", None, "empty"),
         ("", SummaryReply("", reasoned=True), "reasoning_only"),
         ("<think>The user wants a summary.</think>\n", None, "reasoning_only"),
         ("<think>The user wants", SummaryReply("", stop="length"), "reasoning_only"),
@@ -132,8 +133,44 @@ def test_a_question_that_was_asked_is_no_answer() -> None:
 def test_text_that_has_nothing_of_its_source() -> None:
     refusal = "Apologies, however such discussion remains beyond available capabilities today, regrettably unsupported."
     assert fault(refusal) == "unrelated"
-    assert fault("对不起，我无法完成这项要求，因为它违反了内容政策，谢谢您的理解与支持。", work=CHINESE) == "unrelated"
+    assert fault("春天的公园里开满鲜花，孩子们放着风筝，老人们下棋喝茶，真是美好时光。", work=CHINESE) == "unrelated"
     assert fault("Short.") == "used"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm sorry, but I can't help with that request.",
+        "I cannot assist with summarizing this importer.",
+        "Sorry — as requested I looked at it, but I’m unable to do this.",
+        "As an AI language model, I do not write about rows.",
+        "Es tut mir leid, aber dabei kann ich nicht helfen.",
+        "Je suis désolé, je ne peux pas traiter cette demande.",
+        "Lo siento, pero no puedo ayudar con eso.",
+        "Desculpe, mas não posso ajudar com isso.",
+        "Mi dispiace, ma non posso farlo.",
+        "Извините, но я не могу помочь с этим.",
+        "对不起，我无法完成这项要求，因为它违反了内容政策，谢谢您的理解与支持。",
+        "申し訳ありませんが、そのご依頼にはお応えできません。",
+        "죄송하지만 그 요청은 도와드릴 수 없습니다.",
+    ],
+)
+def test_a_refusal_in_words(text: str) -> None:
+    assert fault(text) == "refusal"
+    assert judge(SummaryReply(text), REQUEST).remedy == "next"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The user is sorry that nobody can help with the importer.",
+        "## Current state\n- I am unable to help with the header: it is not there.",
+        "Unfortunately I can't run tests/test_importer.py: row 17 is broken.",
+        "I could not fix the header yet.",
+    ],
+)
+def test_what_speaks_of_the_work_is_no_refusal(text: str) -> None:
+    assert fault(text) == "used"
 
 
 def test_an_earlier_summary_may_be_repeated() -> None:

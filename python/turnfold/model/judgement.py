@@ -23,13 +23,13 @@ ReplyFault = Literal[
 ]
 """What can be wrong with a reply that came.
 
-`empty`: nothing but white space; `reasoning_only`: reasoning, and no text; `tool_call`: it asks for a tool instead of
-writing; `refusal`: the provider says that the model or a filter refuses; `cut_off`: the output limit cut it;
-`no_heading`: without the heading that its schema asks for; `longer_than_source`: not shorter than what it replaces;
-`echoes_input`: long stretches of it stand in the source; `answers_conversation`: it carries the conversation on;
-`unrelated`: not one word of it stands in the source; `injection`: it holds control tokens of chat templates, turnfold's
-delimiters, or lines that pose as another role; `lost_identifiers`: too few of the source's identifiers are in it;
-`new_identifiers`: it has identifiers that stand nowhere in the source.
+`empty`: nothing that can be seen; `reasoning_only`: reasoning, and no text; `tool_call`: it asks for a tool instead of
+writing; `refusal`: the provider says that the model or a filter refuses, or a short text does; `cut_off`: the output
+limit cut it; `no_heading`: without the heading that its schema asks for; `longer_than_source`: not shorter than what it
+replaces; `echoes_input`: long stretches of it stand in the source; `answers_conversation`: it carries the conversation
+on; `unrelated`: not one word of it stands in the source; `injection`: it holds control tokens of chat templates,
+turnfold's delimiters, or lines that pose as another role; `lost_identifiers`: too few of the source's identifiers are
+in it; `new_identifiers`: it has identifiers that stand nowhere in the source.
 """
 
 Remedy = Literal["retry", "repair", "next", "use"]

@@ -10,8 +10,17 @@ import msgspec
 from turnfold import meter
 from turnfold.model.judgement import DEFAULT_REPLY_POLICY, Remedy, ReplyFault, ReplyPolicy
 from turnfold.model.summary import SummaryReply, SummaryRequest
-from turnfold.prompts.measures import Source, carries_on, copied_share, new_identifiers, shares_nothing
+from turnfold.prompts.measures import (
+    Source,
+    carries_on,
+    copied_share,
+    has_headings,
+    new_identifiers,
+    shares_nothing,
+    shows_nothing,
+)
 from turnfold.prompts.mend import made_plain, poses, to_last_whole, with_names, without_thinking
+from turnfold.prompts.refusals import refuses
 from turnfold.prompts.schema import SummarySchema
 from turnfold.prompts.schemas import schema_named
 
@@ -94,9 +103,16 @@ def _without_text(reply: SummaryReply, text: str, *, reasoned: bool) -> ReplyFau
         return "refusal"
     if reply.tool_calls or reply.stop == "tool_call":
         return "tool_call"
-    if text:
+    if not shows_nothing(text):
         return None
     return "reasoning_only" if reasoned else "empty"
+
+
+def _refusal(case: _Judging) -> _Found | None:
+    """A refusal in words names nothing of what it was asked to sum up."""
+    if not refuses(case.text) or has_headings(case.text, case.schema):
+        return None
+    return None if any(meter.occurring(case.request.identifiers, case.text)) else _Found("refusal", detail="in words")
 
 
 def _cut_off(case: _Judging) -> _Found | None:
@@ -160,6 +176,7 @@ def _lost_names(case: _Judging) -> _Found | None:
 
 _CHECKS: Final[Mapping[ReplyFault, Callable[[_Judging], _Found | None]]] = MappingProxyType(
     {
+        "refusal": _refusal,
         "cut_off": _cut_off,
         "no_heading": _no_heading,
         "longer_than_source": _longer_than_source,

@@ -75,6 +75,11 @@ class Source:
         return [name for *_, name in sorted(ranks, key=lambda r: (r[0], r[1], r[2]), reverse=True)]
 
 
+def shows_nothing(text: str) -> bool:
+    """Whether a text has not one character that can be seen: blanks of all kinds, marks without width, controls."""
+    return not any(character.isprintable() and not character.isspace() for character in text)
+
+
 def on_one_line(texts: Iterable[str]) -> str:
     """Return texts with single spaces for all that is blank between words; the interpreter is free now and then."""
     return " ".join(filter(None, (" ".join(piece.split()) for text in texts for piece in _between_words(text))))
