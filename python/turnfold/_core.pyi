@@ -36,6 +36,21 @@ __all__ = [
 
 _Body: TypeAlias = bytes | bytearray | memoryview
 _Kind: TypeAlias = Literal["text", "tool_call", "tool_result", "reasoning", "media", "opaque"]
+_Named: TypeAlias = Literal[
+    "url",
+    "email",
+    "uuid",
+    "digest",
+    "reference",
+    "version",
+    "address",
+    "path",
+    "location",
+    "constant",
+    "error",
+    "symbol",
+    "id",
+]
 _Role: TypeAlias = Literal["system", "developer", "user", "assistant", "tool", "other"]
 _Place: TypeAlias = tuple[str | None, int, int]
 _Blocker: TypeAlias = tuple[str, str, str | None, int, int]
@@ -75,7 +90,7 @@ class Transcript:
     def message_json(self, message_index: int) -> bytes: ...
     def roles(self) -> list[str]: ...
     def speakers(self) -> list[_Role]: ...
-    def identifiers(self, start: int, stop: int) -> list[tuple[str, str]]: ...
+    def identifiers(self, start: int, stop: int) -> list[tuple[_Named, str]]: ...
     def digests(
         self, start: int, stop: int
     ) -> list[tuple[int, Literal["read", "shell", "search", "write", "other"], str, str | None, str, str, bool]]: ...
@@ -212,7 +227,7 @@ def register_vocabulary(
     ],
     flags: tuple[bool, bool, bool],
 ) -> None: ...
-def extract_identifiers(text: str) -> list[tuple[str, str]]: ...
+def extract_identifiers(text: str) -> list[tuple[_Named, str]]: ...
 def occurring(identifiers: list[str], text: str) -> list[bool]: ...
 def is_plain(messages: tuple[object, ...]) -> bool: ...
 def surviving(identifiers: list[str], transcript: Transcript) -> list[bool]: ...

@@ -23,6 +23,7 @@ from turnfold import (
     stats,
 )
 from turnfold.errors import ArgumentError
+from turnfold.model.judgement import ReplyPolicy
 from turnfold.model.plan import CompactionPlan, SummaryHole
 from turnfold.model.state import PlanState
 from turnfold.model.summary import SummaryRecord, SummaryRequest, Usage
@@ -187,3 +188,26 @@ def test_the_state_of_version_control_has_a_key_of_its_own() -> None:
     assert "git status" in status
     assert "git commit" in status
     assert "pytest" not in status
+
+
+def test_what_only_the_kept_tail_still_names() -> None:
+    named = f"Read docs/plan-0.md, src/gone.py and src/used.py. {PROSE * 4}"
+    said = talk(4)
+    said[3]["content"], said[-1]["content"] = named, "Go on with src/used.py."
+    policy = presets.token_threshold(limit_tokens=100, fraction=None, keep_messages=1)
+
+    def found(reply: str) -> CompactionResult:
+        async def write(_: SummaryRequest) -> SummaryReply:
+            return SummaryReply(reply)
+
+        as_it_is = Function(write, policy=ReplyPolicy(lost_identifiers="use"))
+        result = asyncio.run(compact(chat(said), policy, as_it_is, state=PlanState(requested=True)))
+        assert isinstance(result, CompactionResult), result
+        assert result.method == "function"
+        return result
+
+    result = found("It failed, and docs/plan-0.md was read.")
+    assert result.identifiers.referenced_later == result.record.referenced_later == ("src/used.py",)
+    assert "src/used.py" in result.identifiers.kept
+    assert "src/gone.py" in result.identifiers.lost
+    assert found("It failed in src/used.py.").identifiers.referenced_later == ()

@@ -86,7 +86,8 @@ class CompactionCompleted(PlannedCompaction, frozen=True, kw_only=True, tag="com
     """A compaction is done.
 
     `summary_characters` is the length of the summary message, `summary_text` its text. `usage` adds up all calls,
-    used or not. `identifiers_kept`, `identifiers_lost` and `identifiers_new` are numbers of identifiers.
+    used or not, and `total_tokens` its input and output. `identifiers_kept`, `identifiers_lost`, `identifiers_new` and
+    `identifiers_referenced_later` are numbers of identifiers: see `IdentifierReport`.
     """
 
     TEXTS: ClassVar[tuple[str, ...]] = ("summary_text",)
@@ -100,10 +101,12 @@ class CompactionCompleted(PlannedCompaction, frozen=True, kw_only=True, tag="com
     identifiers_lost: int
     identifiers_new: int
     usage: Usage
+    total_tokens: int
     plan_seconds: float
     summarize_seconds: float
     apply_seconds: float
     overshoot_seconds: float
+    identifiers_referenced_later: int = 0
     summary_text: str | None = None
 
     @property
@@ -115,11 +118,6 @@ class CompactionCompleted(PlannedCompaction, frozen=True, kw_only=True, tag="com
     def completion_tokens(self) -> int:
         """All output of all calls."""
         return self.usage.completion_tokens
-
-    @property
-    def total_tokens(self) -> int:
-        """Input and output together."""
-        return self.usage.total_tokens
 
 
 class CompactionFailed(Event, frozen=True, kw_only=True, tag="compaction.failed"):

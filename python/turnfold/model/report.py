@@ -14,7 +14,8 @@ class CompactionRecord(msgspec.Struct, frozen=True):
     in the result (`new_messages`); `recent_messages` stand behind the place where it was cut. `keep` is the number that
     the policy's tail says, of `keep_unit` (messages, turns, tokens, share, tool_groups); `desired_split` is where that
     alone would cut, `safe_split` where it was cut; all four are None without a summary. `role` is that of the summary,
-    `desired_role` the policy's. `summary_length` counts characters. Identifiers are those of what went.
+    `desired_role` the policy's. `summary_length` counts characters. Identifiers are those of what went: see
+    `IdentifierReport`.
     """
 
     strategy: str
@@ -38,6 +39,7 @@ class CompactionRecord(msgspec.Struct, frozen=True):
     kept_ids: tuple[str, ...]
     lost_ids: tuple[str, ...]
     new_ids: tuple[str, ...]
+    referenced_later: tuple[str, ...] = ()
     usage: Usage = NO_USAGE
 
 

@@ -56,11 +56,15 @@ class Coverage(msgspec.Struct, frozen=True):
 class IdentifierReport(msgspec.Struct, frozen=True):
     """Identifiers of what was replaced or shortened: which the result still holds, which it lost; and which of the
     summary stand nowhere in the input.
+
+    `referenced_later` are those of `kept` that only messages behind the change hold: the work goes on with them, and
+    neither the summary nor anything before it says where they came from.
     """
 
     kept: tuple[str, ...]
     lost: tuple[str, ...]
     new: tuple[str, ...]
+    referenced_later: tuple[str, ...] = ()
 
 
 class Timings(msgspec.Struct, frozen=True):

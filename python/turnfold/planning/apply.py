@@ -127,6 +127,7 @@ class CompactionResult(Applied):
             kept_ids=self.identifiers.kept,
             lost_ids=self.identifiers.lost,
             new_ids=self.identifiers.new,
+            referenced_later=self.identifiers.referenced_later,
             usage=self.usage,
         )
 
@@ -268,7 +269,9 @@ def _identifiers(
         if isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy"):
             changed.update(dict.fromkeys(transcript.identifiers(tile.start, tile.stop)))
     names = tuple(changed)
-    there = result.surviving(names)
+    before, behind = _around_tail(result, plan)
+    early, late = before.surviving(names), behind.surviving(names)
+    there = [one or other for one, other in zip(early, late, strict=True)]
     written = tuple(dict.fromkeys(name for text in texts for name in meter.identifiers(_own_words(text))))
     # What the source names needs no second look.
     unseen = [name for name in written if name not in changed]
@@ -277,7 +280,15 @@ def _identifiers(
         kept=tuple(n for n, kept in zip(names, there, strict=True) if kept),
         lost=tuple(n for n, kept in zip(names, there, strict=True) if not kept),
         new=tuple(name for name in written if name in strange),
+        referenced_later=tuple(n for n, first, then in zip(names, early, late, strict=True) if then and not first),
     )
+
+
+def _around_tail(result: Transcript, plan: CompactionPlan) -> tuple[Transcript, Transcript]:
+    """Cut a result where what it kept behind the last change begins."""
+    changes = (tile.stop for tile in plan.tiles if isinstance(tile, SummaryHole | EditBlocks | DropRange))
+    start = len(result) - (plan.messages - max(changes, default=0))
+    return result.splice([range(start)]), result.splice([range(start, len(result))])
 
 
 def _own_words(text: str) -> str:
