@@ -278,6 +278,17 @@ def test_the_report_on_old_calls_begins_with_what_the_user_wants() -> None:
     assert written is not None
     assert written.body.startswith("## User Goal\n- Look at src/a.py again")
     assert "## Operations" in written.body
+    assert written.body.endswith("## Status\n- PARTIAL")
+    failed = [dict(message) for message in messages]
+    failed[-5]["content"] = "Error: no such file: a.py"
+    stuck = compact_sync(chat(failed), policy)
+    assert isinstance(stuck, CompactionResult), stuck
+    assert "## Status\n- BLOCKED" in str(stuck.summary)
+    longer = chat([*map(dict, stuck.messages), *(message for k in range(6, 9) for message in turn_of(k)[1:3])])
+    again = compact_sync(longer, policy)
+    assert isinstance(again, CompactionResult), again
+    assert str(again.summary).count("PARTIAL") == 1
+    assert "BLOCKED" not in str(again.summary)
     assert by_rule.messages[1] == messages[1]
 
 

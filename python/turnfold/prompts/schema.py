@@ -30,6 +30,7 @@ class SummarySchema(msgspec.Struct, frozen=True):
 
     `heading` is a first line that a reply must have. `words` is how many are asked for. `guidance` are sentences for a
     model that writes it: what must be in, what must not. With `numbered` the calls that it is shown are numbered.
+    `statuses` are words of which one says how the work stands: that it is done, that it goes on, that it is stuck.
     `version` goes up when any of this changes.
     """
 
@@ -41,6 +42,7 @@ class SummarySchema(msgspec.Struct, frozen=True):
     style: Style = "sections"
     marker: str | None = None
     numbered: bool = False
+    statuses: tuple[str, str, str] | None = None
     version: int = 1
 
     def section_of(self, topic: Topic) -> Section:

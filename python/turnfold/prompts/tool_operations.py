@@ -20,6 +20,7 @@ SCHEMA = SummarySchema(
         Section("Status", "state", "COMPLETE, PARTIAL or BLOCKED, and one sentence why"),
     ),
     numbered=True,
-    version=2,
+    statuses=("COMPLETE", "PARTIAL", "BLOCKED"),
+    version=3,
     guidance=("Write in the first person, as the one who made the calls.", "Leave out sections that are empty."),
 )

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import structs
+
 from turnfold import meter
 from turnfold.model.judgement import BY_RULE, ReplyPolicy
 from turnfold.model.quoting import neutralise
@@ -45,6 +47,7 @@ _SAID_IN_EARNEST = 1.0
 _FINDING_CHARACTERS = 240
 _STATE_TOKENS = 300
 _STATEMENT_TOKENS = 120
+_STATUS_EDGES: Final = 2  # tokens that two texts may take more where they meet
 _FILE = re.compile(r"\.[A-Za-z]{1,5}$")
 
 
@@ -72,12 +75,34 @@ class Rules:
             return write_digest(request)
         if schema.style == "marker":
             return schema.marker or MARKER_BODY
-        source = _Source.of(request, schema)
-        ledger = _Ledger(request, source)
-        whole = _whole(request, schema, source, ledger)
-        if whole is not None:
-            return whole or Marker().write(request)
-        return _chosen(request, schema, source, ledger) or Marker().write(request)
+        return _with_status(request, schema) or _sections(request, schema) or Marker().write(request)
+
+
+def _sections(request: SummaryRequest, schema: SummarySchema) -> str:
+    source = _Source.of(request, schema)
+    ledger = _Ledger(request, source)
+    whole = _whole(request, schema, source, ledger)
+    return _chosen(request, schema, source, ledger) if whole is None else whole
+
+
+def _with_status(request: SummaryRequest, schema: SummarySchema) -> str | None:
+    """The sections with a word for how the work stands; None where the schema has none, or there is no room.
+
+    Whether all is done no rule can tell: it goes on, or its last call failed.
+    """
+    if schema.statuses is None:
+        return None
+    _, going_on, stuck = schema.statuses
+    failed = bool(request.digests) and request.digests[-1].is_error
+    heading = heading_text(schema.section_of("state").title)
+    status = item_text(stuck if failed else going_on)
+    room = request.max_tokens - meter.count(heading + status, request.encoding) - _STATUS_EDGES
+    text = _sections(structs.replace(request, max_tokens=room), schema) if room > 0 else ""
+    if not text:
+        return None
+    before, found, after = f"\n{text}".rpartition(f"\n{heading}")
+    text = f"{before}{found}{status}{after}".strip() if found else f"{text}\n{heading}{status}".rstrip()
+    return text if meter.count(text, request.encoding) <= request.max_tokens else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +135,7 @@ class _Source:
                 _Text("assistant", neutralise(text))
                 for topic in ("findings", "state")
                 for text in earlier.pop(topic, [])
+                if text not in (schema.statuses or ())
             ]
             lines += [
                 (topic, neutralise(text), _WORTH[topic])
