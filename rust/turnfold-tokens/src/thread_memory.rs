@@ -18,6 +18,9 @@ const LONGER_BITS: u32 = 11;
 /// Tables start with so many powers of two less, and grow: the first touch of a megabyte can cost as much as counting
 /// a hundred kilobytes of text.
 const GROWTH_BITS: u32 = 6;
+/// A line has room for four pieces. Half full it grows: one in twenty then has more to hold than it can, and a quarter of
+/// the lines is still in a cache that all of them are not.
+const FILLS_A_LINE: u32 = 2;
 
 /// See the module.
 #[derive(Default)]
@@ -95,7 +98,7 @@ impl Seen {
     /// Remembers the count of a short piece that is no token.
     #[inline(always)]
     pub(crate) fn remember_merged(&mut self, key: Key, hash: u64, count: usize) {
-        if let Some(slot) = self.merged.filled(hash, MERGED_BITS) {
+        if let Some(slot) = self.merged.filled(hash, MERGED_BITS, 1) {
             *slot = with_value(key, count);
         }
     }
@@ -103,11 +106,12 @@ impl Seen {
     /// Remembers the count of a short piece.
     #[inline(always)]
     pub(crate) fn remember(&mut self, key: Key, hash: u64, count: usize) {
-        if let Some(Line(line)) = self.recent.filled(hash, RECENT_BITS) {
-            // A piece that waits twice in one batch comes twice.
-            if line.iter().any(|slot| (slot ^ key) << VALUE_BITS == 0) {
-                return;
-            }
+        let is_key = |slot: &Key| (slot ^ key) << VALUE_BITS == 0;
+        // A piece that waits twice in one batch comes twice.
+        if self.recent.get(hash).is_some_and(|Line(line)| line.iter().any(is_key)) {
+            return;
+        }
+        if let Some(Line(line)) = self.recent.filled(hash, RECENT_BITS, FILLS_A_LINE) {
             // The oldest of the line goes.
             *line = [with_value(key, count), line[0], line[1], line[2]];
         }
@@ -142,11 +146,11 @@ impl<T: Copy + Default> Slots<T> {
         self.table.get((hash >> self.shift) as usize)
     }
 
-    /// The slot of a hash, to be filled, in a table of at most `most` bits.
+    /// The slot of a hash, to be filled, in a table of at most `most` bits that grows after `fills` of each slot.
     #[inline(always)]
-    fn filled(&mut self, hash: u64, most: u32) -> Option<&mut T> {
+    fn filled(&mut self, hash: u64, most: u32, fills: u32) -> Option<&mut T> {
         if self.room == 0 {
-            self.grow(most);
+            self.grow(most, fills);
         }
         self.room -= 1;
         self.table.get_mut((hash >> self.shift) as usize)
@@ -154,7 +158,7 @@ impl<T: Copy + Default> Slots<T> {
 
     /// Four times the slots, each a copy of the one that its hashes had before.
     #[cold]
-    fn grow(&mut self, most: u32) {
+    fn grow(&mut self, most: u32, fills: u32) {
         let bits = match self.table.len() {
             0 => most - GROWTH_BITS,
             slots => slots.trailing_zeros() + 2,
@@ -168,7 +172,7 @@ impl<T: Copy + Default> Slots<T> {
             before => before.iter().flat_map(|slot| [*slot; 4]).collect(),
         };
         self.shift = 64 - bits;
-        self.room = 1 << bits;
+        self.room = fills << bits;
     }
 }
 
@@ -213,7 +217,7 @@ impl<const N: usize> Slots<LongPiece<N>> {
             return slot.count as usize;
         }
         let count = count();
-        if let Some(slot) = self.filled(hash, most) {
+        if let Some(slot) = self.filled(hash, most, 1) {
             *slot = LongPiece {
                 chunks,
                 length,
