@@ -1,7 +1,9 @@
+import anyio
 import pytest
 
 from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.splits import KeepMessages
+from turnfold.model.summary import SummaryReply, SummaryRequest
 from turnfold.objects import Message
 from turnfold.transcript import Transcript
 
@@ -25,3 +27,22 @@ def transcript() -> Transcript:
 @pytest.fixture
 def policy() -> Policy:
     return Policy(OnRequest(), (Summarize(KeepMessages(2)),), name="test")
+
+
+class Cancelling:
+    """Cancels `scope` once it is asked, and hangs: how long that takes is nobody's affair."""
+
+    name = "cancelling"
+
+    def __init__(self, scope: anyio.CancelScope) -> None:
+        self._scope = scope
+
+    async def summarize(self, request: SummaryRequest) -> SummaryReply:
+        self._scope.cancel()
+        await anyio.sleep_forever()
+        raise AssertionError(request)
+
+
+@pytest.fixture
+def cancelling() -> type[Cancelling]:
+    return Cancelling

@@ -97,12 +97,14 @@ def test_retries_refusals_and_fallbacks_are_told(transcript: Transcript, policy:
 
 
 @pytest.mark.anyio
-async def test_what_is_skipped_cancelled_or_wrong_is_told(transcript: Transcript, policy: Policy) -> None:
+async def test_what_is_skipped_cancelled_or_wrong_is_told(
+    transcript: Transcript, policy: Policy, cancelling: Any
+) -> None:
     told: Told = []
     with telemetry.listening(told.append):
         assert isinstance(await compact(transcript, msgspec.structs.replace(policy, trigger=TokensOver(10**6))), Skip)
-        with anyio.move_on_after(0.05):
-            await compact(transcript, policy, scripted([Step(way="hang")]), deadline_seconds=None)
+        with anyio.CancelScope() as scope:
+            await compact(transcript, policy, cancelling(scope), deadline_seconds=None)
         with pytest.raises(TypeError):
             compact_sync(transcript, "policy")  # type: ignore[arg-type]
     skipped, failed = told[0], [event for event in told if isinstance(event, events.CompactionFailed)]
