@@ -5,9 +5,10 @@
 Each file is read as the kind of log that it is detected to be. A row has the files, the transcripts in them, their
 messages, calls and results; how many transcripts compact and how many of those can be written back into their log;
 how many files leave byte-identical. Below the table stand finding codes, kinds of block that are not known and files
-that no container knows, each with a count; files that hold no message are listed with what they hold instead, as
-messages_in.py finds it. What is compacted by rule is judged by others, where they know the format: three validators of
-message histories (validators.py) and the SDKs' own types (sdk_types.py).
+that no container knows, each with a count, and why some of what compacts is not written into its log; files that hold
+no message are listed with what they hold instead, as messages_in.py finds it. What is compacted by rule is judged by
+others, where they know the format: three validators of message histories (validators.py) and the SDKs' own types
+(sdk_types.py).
 
 FOLDER has a `MANIFEST.tsv` with the columns `source`, `file` and `format`; files are gzipped. Exits 1 where a file
 crashes the reader, does not leave byte-identical, holds messages that no container reads, or a judge objects to an
@@ -18,6 +19,7 @@ import argparse
 import csv
 import gzip
 import json
+import re
 import sys
 import traceback
 from collections import Counter, defaultdict
@@ -30,7 +32,7 @@ from sdk_types import refusal
 from validators import FORMATS, disagreements
 
 from turnfold import CompactionResult, KeepMessages, OnRequest, Policy, Rules, Summarize, compact_sync, scan
-from turnfold.containers import Log, LoggedTranscript, read_log
+from turnfold.containers import Log, LoggedTranscript, named, read_log
 from turnfold.errors import NotWritableError, ReadError, UnknownContainerError
 
 POLICY = Policy(trigger=OnRequest(), steps=(Summarize(keep=KeepMessages(2), max_tokens=400, task_max_tokens=100),))
@@ -45,6 +47,7 @@ class Row:
     containers: Counter[str] = field(default_factory=Counter)
     findings: Counter[str] = field(default_factory=Counter)
     unknown_kinds: Counter[str] = field(default_factory=Counter)
+    not_written: Counter[str] = field(default_factory=Counter)
     without_messages: list[str] = field(default_factory=list)
     unknown_files: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -108,8 +111,10 @@ def compacted(row: Row, name: str, log: Log, logged: LoggedTranscript) -> None:
     try:
         log.write({logged.id: result})
         row.counts["written"] += 1
-    except NotWritableError:
-        pass
+    except NotWritableError as error:
+        # A recording is not written to, whatever stands in it; elsewhere names and numbers are the log's own.
+        reason = re.sub(r"'[^']*'|\S*\d\S*", "_", error.text) if named(log.container).writes else "recordings"
+        row.not_written[reason] += 1
     output = result.transcript
     if output.format in FORMATS:
         known = {(d.validator, d.theirs) for d in disagreements(logged.transcript)}
@@ -147,12 +152,16 @@ def details(rows: dict[str, Row]) -> Iterator[str]:
     """The lines below the table: findings, unknown kinds, unknown files, failures."""
     findings: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
+    not_written: Counter[str] = Counter()
     for row in rows.values():
         findings.update(row.findings)
+        not_written.update(row.not_written)
         unknown.update(row.unknown_kinds)
     yield ""
     yield "findings: " + (", ".join(f"{code} {times:,}" for code, times in sorted(findings.items())) or "none")
     yield "unknown kinds: " + (", ".join(f"{kind} {times:,}" for kind, times in sorted(unknown.items())) or "none")
+    yield f"compacted, and not written: {not_written.total():,}"
+    yield from (f"  {times:,}: {why}" for why, times in not_written.most_common())
     unread = [name for row in rows.values() for name in row.unknown_files]
     without = [name for row in rows.values() for name in row.without_messages]
     yield f"files that no container knows and that hold no message: {len(without)}"

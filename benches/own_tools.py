@@ -10,8 +10,9 @@ rule, each result that it takes is written, and the loader of its kind (tool_rea
 A log passes where the tool loads it, holds every summary and every kept text that it held before, and none of the texts
 that were replaced. Only results whose transcript the tool showed for the most part are asked of it. What the tool
 refuses already as it came, or never shows, says little about turnfold and is listed apart: Claude Code's SDK hides
-sub-agents inside of a session and messages of a team, and of records that name no parent it shows the last one. Exits 1
-where a log fails.
+sub-agents inside of a session and messages of a team, of records that name no parent it shows the last one, in the log
+of a sub-agent it shows nothing before a parent that stands in another file, and of parallel results those that the rest
+hangs on. Exits 1 where a log fails.
 """
 
 import argparse

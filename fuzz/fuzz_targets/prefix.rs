@@ -108,9 +108,9 @@ fn itself(transcript: &Transcript) {
 /// A request that went on with the other's messages still starts as it did.
 fn grown(before: &Transcript, other: &Transcript) {
     let mut after = before.clone();
-    for message in other.messages().take(4) {
+    for message in (0..other.len().min(4)).filter_map(|index| other.message_json(index)) {
         after = after
-            .append(Arc::new(message.bytes().to_vec()))
+            .append(Arc::new(message.into_owned()))
             .expect("a message that was read before");
     }
     let got = report(before, &after);
@@ -137,8 +137,13 @@ fn at_path(transcript: &Transcript, path: &str) -> Found {
     }
     let plain = path.replace(']', "").replace('[', ".");
     let mut steps = plain.split('.').collect::<Vec<_>>();
-    if value.is_array() {
-        steps.remove(0);
+    // A bare list is the messages, and nothing stands beside it.
+    if value.is_array() && steps.remove(0) != transcript.list_field() {
+        return Found::Nothing;
+    }
+    // A lone value in the place of the list is its first message.
+    if transcript.head().lone && steps.len() > 1 && steps[0] == transcript.list_field() {
+        steps.remove(1);
     }
     for step in steps {
         if value.fields().filter(|(key, _)| key.is_text(step)).count() > 1 {

@@ -5,6 +5,7 @@
 
 #![no_main]
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -134,7 +135,7 @@ fn rows(transcript: &Transcript) {
     }
 }
 
-/// Intervals hold, and a range is the sum of its messages.
+/// Intervals hold, and a range is the sum of its messages, but for what each of their likeliest numbers is rounded by.
 fn tokens(transcript: &Transcript) {
     let all = 0..transcript.len();
     for encoding in Encoding::ALL {
@@ -147,7 +148,8 @@ fn tokens(transcript: &Transcript) {
             assert!(count.lo <= count.n && count.n <= count.hi);
             (n + count.n, lo + count.lo, hi + count.hi)
         });
-        assert_eq!(sum, (messages.n, messages.lo, messages.hi));
+        assert_eq!((sum.1, sum.2), (messages.lo, messages.hi));
+        assert!((sum.0..=sum.0 + transcript.len() as u64).contains(&messages.n));
         for message in transcript.messages() {
             assert_eq!(
                 transcript.block_tokens(encoding, message.index).len(),
@@ -385,7 +387,8 @@ fn grown(transcript: &Transcript) {
     let format = transcript.format();
     checked(transcript);
     let mut more = transcript.clone();
-    let own = transcript.messages().last().map(|message| message.bytes().to_vec());
+    let last = transcript.len().checked_sub(1);
+    let own = last.and_then(|index| transcript.message_json(index).map(Cow::into_owned));
     for message in [
         format.text_message(Role::Assistant, "é\u{1F469}"),
         format.text_message(Role::User, ""),

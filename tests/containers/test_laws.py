@@ -1,5 +1,6 @@
 """What holds for every container, on every sample: a sample beside the others is all that a new one adds here."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -169,8 +170,21 @@ def test_shortened_results_stand_where_they_stood(sample: Path):
         assert len(written) < len(log.document.data)
 
 
+@pytest.mark.parametrize(
+    "sample", [path for path in samples() if path.suffix in {".json", ".af"}], ids=lambda path: path.name
+)
+def test_a_document_on_one_line_is_the_same_log(sample: Path):
+    data = json.dumps(json.loads(sample.read_bytes())).encode()
+    long, short = read_log(sample.read_bytes()), read_log(data)
+    assert short.container == long.container
+    assert [t.transcript.roles for t in short.transcripts] == [t.transcript.roles for t in long.transcripts]
+    assert len(writable(short, 2)) == len(writable(long, 2))
+
+
 PLANS = {
     "dropped": (Drop(keep=KeepMessages(2)),),
+    "dropped and shortened": (Drop(keep=KeepMessages(4)), TruncateResults(20, 20)),
+    "summarised and shortened": (Summarize(KeepMessages(6), max_tokens=60), TruncateResults(20, 20)),
     "kept behind the summary": (Summarize(KeepMessages(2), max_tokens=60, scope=Scope(user_verbatim=True)),),
 }
 

@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +97,52 @@ def test_any_value_is_refused_or_read_by_each_container(value):
         except ReadError:
             continue
         assert read.write() == data
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "[" * 512 + "]" * 512], ids=lambda v: v[:9])
+@pytest.mark.parametrize("name", ["codex-compacted.jsonl", "claude_code.jsonl", "openhands_v1.jsonl"])
+def test_a_line_with_what_only_python_reads_is_passed_over(name: str, value: str):
+    data = (SAMPLES / name).read_bytes()
+    lines = data.split(b"\n")
+    number = max(k for k, line in enumerate(lines) if line.startswith(b"{") and line.endswith(b"}"))
+    lines[number] = lines[number][:-1] + b',"score":%b}' % value.encode()
+    log = read_log(b"\n".join(lines))
+    assert number in log.reading.unread_lines
+    assert log.write() == b"\n".join(lines)
+
+
+STREAMS: dict[str, list[dict[str, Any]]] = {
+    "anthropic.messages": [
+        {"type": "message_start", "message": {"type": "message", "role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Low tide "}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "at six."}},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "tool_use", "id": "t", "name": "f"}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": '{"a":'}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "input_json_delta", "partial_json": "1}"}},
+    ],
+    "openai.chat": [
+        {"choices": [{"delta": {"role": "assistant", "content": "Low tide "}}]},
+        {"choices": [{"delta": {"content": "at six."}}]},
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "id": "t", "function": {"name": "f", "arguments": ""}}]}}]},
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"arguments": '{"a":1}'}}]}}]},
+    ],
+}
+
+
+def stream(events: list[Any]) -> bytes:
+    return b"".join(b"data: %b\n\n" % json.dumps(event).encode() for event in events)
+
+
+@pytest.mark.parametrize("wire_format", STREAMS)
+def test_any_value_in_a_stream_is_read_or_passed_over(wire_format: str):
+    events = STREAMS[wire_format]
+    (logged,) = read_log(stream(events)).transcripts
+    assert [block.text for block in logged.transcript.blocks(0)] == ["Low tide at six.", 'f\n{"a":1}']
+    odds: list[Any] = [None, [], {}, 7, "x", [[]], {"a": {}}, True, "[" * 100_000]
+    for path, odd in product(places(events)[1:], odds):
+        data = stream(changed(events, path, odd))
+        try:
+            assert read_log(data, container="provider_response").write() == data
+        except ReadError as error:
+            assert str(error)

@@ -20,6 +20,8 @@ LOOKED_AT: Final = 64
 _BLANK: Final = b" \t\r\n\xef\xbb\xbf"
 _INTEGER_DIGITS: Final = 4_300
 """Python refuses to parse longer integers."""
+_DEEPEST: Final = 512
+"""The kernel finds no spans in what nests deeper."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -161,15 +163,34 @@ class Document:
 
 
 def decode(text: bytes) -> object:
-    """Decode JSON; None where it is none. Lone surrogates survive."""
+    """Decode JSON; None where it is none, or none that the kernel reads: `NaN`, or nesting too deep.
+
+    Lone surrogates survive.
+    """
+    bare = text.removeprefix(_BYTE_ORDER_MARK)
+    if bare.count(b"[") + bare.count(b"{") > _DEEPEST and not _is_read(bare):
+        return None
     try:
-        return msgspec.json.decode(text.removeprefix(_BYTE_ORDER_MARK))
+        return msgspec.json.decode(bare)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return json.loads(text.removeprefix(_BYTE_ORDER_MARK), parse_int=_integer, parse_float=_float)
+        return json.loads(bare, parse_int=_integer, parse_float=_float, parse_constant=_constant)
     except (ValueError, RecursionError):
         return None
+
+
+def _is_read(text: bytes) -> bool:
+    try:
+        _core.Json(text)
+    except ReadError:
+        return False
+    return True
+
+
+def _constant(name: str) -> object:
+    """Refuse what Python reads and the kernel does not: no span could be found in such a text."""
+    raise ValueError(f"{name} is no JSON")
 
 
 def _integer(digits: str) -> int | str:

@@ -69,7 +69,9 @@ class Inspect(Listed):
         note = {"metadata": {"summary": True}} if marked else {}
         new = [(index, encode({"role": role, "content": text, **note})) for index, role, text in summaries]
         # Without input messages, or with their summary gone, Inspect would show these again.
+        given = {e.index for e in elements if text_of(e.value, "source") == "input"}
         again = marked or any(object_of(elements[index].value, "metadata").get("summary") for index in removed)
+        again = again or (bool(given) and given <= removed)
         superseded = {e.index for e in elements if e.index not in shown} if again else set()
         return edit_items([(e.start, e.stop) for e in elements], {*removed, *superseded}, new)
 

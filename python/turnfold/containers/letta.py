@@ -71,6 +71,9 @@ class Letta(Listed):
         """Add the summary as a message, and put its id in the place of those that go."""
         removed, summaries = placed(change)
         path = change.logged.path
+        if isinstance(path[0], int) and path[0] != INSIDE:
+            # The number of the line: the file may be a line, and `document` starts there.
+            path = path[1:]
         at = len(path) - 1 - path[::-1].index(INSIDE) if INSIDE in path else -1
         spans = document.items_at((*path[at + 1 : -1], _IN_CONTEXT))
         ids = [decode(document.data[span.start : span.stop]) for span in spans]

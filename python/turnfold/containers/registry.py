@@ -5,6 +5,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from turnfold.containers.aider import AIDER
+from turnfold.containers.alpaca import ALPACA
 from turnfold.containers.antigravity import ANTIGRAVITY
 from turnfold.containers.atif import ATIF
 from turnfold.containers.bodies import BODIES
@@ -69,6 +70,7 @@ GROUP: Final = "turnfold.containers"
 
 BUILT_IN: Final[tuple[Container, ...]] = (
     AIDER,
+    ALPACA,
     ANTIGRAVITY,
     ATIF,
     BODIES,

@@ -1,7 +1,6 @@
 """Event streams (`event:` and `data:` lines) put together into the one response that they deliver in pieces."""
 
-import json
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from turnfold.containers.document import decode, list_of, object_of, text_of
@@ -45,52 +44,66 @@ _PIECES = {
 }
 
 
+class _Grown:
+    """The texts that grow piece by piece, joined once: each by what holds it and its field."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[tuple[int, str], tuple[Json, list[str]]] = {}
+
+    def add(self, holder: Json, field: str, piece: str | None) -> None:
+        if piece is not None:
+            self._pieces.setdefault((id(holder), field), (holder, []))[1].append(piece)
+
+    def join(self) -> None:
+        for (_, field), (holder, pieces) in self._pieces.items():
+            holder[field] = "".join((text_of(holder, field) or "", *pieces))
+
+
 def _anthropic(text: str) -> Mapping[str, object]:
     message: Json = {}
-    blocks: dict[object, Json] = {}
-    inputs: dict[object, str] = {}
+    blocks: dict[int, Json] = {}
+    inputs: dict[int, list[str]] = {}
+    grown = _Grown()
     for event in events(text):
         index = event.get("index")
         match event.get("type"):
             case "message_start":
                 message = dict(object_of(event, "message"))
-            case "content_block_start":
+            case "content_block_start" if isinstance(index, int):
                 blocks[index] = dict(object_of(event, "content_block"))
-            case "content_block_delta" if index in blocks:
+            case "content_block_delta" if isinstance(index, int) and index in blocks:
                 delta = object_of(event, "delta")
                 kind = text_of(delta, "type") or ""
                 if kind == "input_json_delta":
-                    inputs[index] = inputs.get(index, "") + (text_of(delta, "partial_json") or "")
+                    inputs.setdefault(index, []).append(text_of(delta, "partial_json") or "")
                 elif kind in _PIECES:
-                    _grow(blocks[index], _PIECES[kind], text_of(delta, _PIECES[kind]))
+                    grown.add(blocks[index], _PIECES[kind], text_of(delta, _PIECES[kind]))
+    grown.join()
     for index, pieces in inputs.items():
-        try:
-            blocks[index]["input"] = json.loads(pieces or "{}")
-        except ValueError:
-            blocks[index]["input"] = pieces
+        spelled = "".join(pieces) or "{}"
+        value = decode(spelled.encode("utf-8", "surrogatepass"))
+        blocks[index]["input"] = spelled if value is None else value
     return {**message, "content": list(blocks.values())} if message else {}
 
 
 def _chat(text: str) -> Mapping[str, object]:
     message: Json = {"role": "assistant", "content": None}
-    calls: dict[object, Json] = {}
+    calls: dict[int, Json] = {}
+    grown = _Grown()
     seen = False
     for event in events(text):
         delta = object_of(event, "choices", 0, "delta")
         seen = seen or bool(delta)
         for field in ("content", "refusal", "reasoning", "reasoning_content"):
-            _grow(message, field, text_of(delta, field))
+            grown.add(message, field, text_of(delta, field))
         for piece in list_of(delta, "tool_calls"):
-            number = object_of(piece).get("index", len(calls))
+            number = object_of(piece).get("index")
+            number = number if isinstance(number, int) else len(calls)
             call = calls.setdefault(number, {"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
             call["id"] = text_of(piece, "id") or call["id"]
             for field in ("name", "arguments"):
-                _grow(call["function"], field, text_of(piece, "function", field))
+                grown.add(call["function"], field, text_of(piece, "function", field))
+    grown.join()
     if calls:
         message["tool_calls"] = list(calls.values())
     return {"choices": [{"message": message}]} if seen else {}
-
-
-def _grow(holder: MutableMapping[str, Any], field: str, piece: str | None) -> None:
-    if piece is not None:
-        holder[field] = (holder.get(field) or "") + piece

@@ -113,10 +113,12 @@ fn head_part(before: &Transcript, after: &Transcript, section: Section, shared: 
     }
     let at = common_prefix(old_bytes, new_bytes);
     shared.bytes += at;
+    // Where a request may have it in several places, the one that has it says where.
+    let holder = if old.is_some() { before } else { after };
     Some(Difference {
         section,
         message: None,
-        path: path_at(section_path(before, section), old_bytes, new_bytes, at),
+        path: path_at(section_path(holder, section), old_bytes, new_bytes, at),
     })
 }
 

@@ -151,6 +151,9 @@ pub fn rewrite_blocks(
     let view = transcript.message(message).ok_or_else(|| {
         SpliceError::Argument(format!("there is no message {message}; there are {}", transcript.len()))
     })?;
+    if let Some(own) = transcript.of_lone(&view)? {
+        return rewrite_blocks(&own, 0, texts);
+    }
     let blocks: Vec<_> = view.blocks().collect();
     let start = view.row.span.start as usize;
     let mut edits = Edits::default();
@@ -192,6 +195,9 @@ pub fn remove_blocks(
     let view = transcript.message(message).ok_or_else(|| {
         SpliceError::Argument(format!("there is no message {message}; there are {}", transcript.len()))
     })?;
+    if let Some(own) = transcript.of_lone(&view)? {
+        return remove_blocks(&own, 0, blocks);
+    }
     let rows: Vec<_> = view.blocks().map(|block| block.row).collect();
     let mut gone: HashSet<Place> = HashSet::with_capacity(blocks.len());
     for &index in blocks {

@@ -5,6 +5,7 @@ use turnfold_tokens::Encoding;
 
 use super::models::ModelLabel;
 use super::{CountSource, TokenCount};
+use crate::formats::Section;
 use crate::transcript::{Source, Transcript};
 
 const O200K: Encoding = Encoding::O200kBase;
@@ -70,6 +71,26 @@ fn the_model_decides_over_what_is_remembered() {
         "the newer prompt of tools is shorter"
     );
     assert_eq!(whole(None), claude.tokens(O200K, None));
+}
+
+#[test]
+fn nothing_costs_nothing_whatever_the_model() {
+    for model in [
+        "claude-opus-4-6",
+        "claude-opus-4-7",
+        "us.anthropic.claude-opus-4-7-v1:0",
+        "gpt-5",
+    ] {
+        for (format, content) in [
+            ("anthropic.messages", r#""Hi""#),
+            ("bedrock.converse", r#"[{"text":"Hi"}]"#),
+        ] {
+            let body = format!(r#"{{"model":"{model}","messages":[{{"role":"user","content":{content}}}]}}"#);
+            let read = Transcript::from_json(Arc::new(body.into_bytes()), Some(format)).unwrap();
+            assert_eq!(read.tokens(O200K, Some(1..9)), TokenCount::ZERO, "{model}");
+            assert_eq!(read.section_tokens(O200K, Section::System), TokenCount::ZERO, "{model}");
+        }
+    }
 }
 
 /// The framing of functions and of a schema, beside a system message and without one, from recorded usage.

@@ -1,8 +1,10 @@
 //! Rows back to bytes.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use super::{MessageView, Segment, Span, Transcript};
+use super::{MessageView, Segment, SourceBytes, Span, Transcript};
+use crate::errors::ReadError;
 use crate::json::Document;
 
 impl Transcript {
@@ -79,6 +81,24 @@ impl Transcript {
     fn is_lone(&self, view: &MessageView<'_>) -> bool {
         let (body, own) = (self.head.source.bytes(), view.segment.source.bytes());
         self.head.lone && std::ptr::eq(body, own) && view.row.span.start == self.head.before.end
+    }
+
+    /// A transcript of nothing but the message that a lone value stands for; `None` for any other message.
+    ///
+    /// # Errors
+    /// `TooLarge` where the message is larger than a body may be.
+    pub(crate) fn of_lone(&self, view: &MessageView<'_>) -> Result<Option<Self>, ReadError> {
+        let Some(message) = self.lone_bytes(view) else {
+            return Ok(None);
+        };
+        let segment = Segment::from_message(self.format, SourceBytes(Arc::new(message)), view.index, None)?;
+        let (reason, head) = (self.format_reason.clone(), Arc::clone(&self.head));
+        Ok(Some(Self::from_segments(
+            self.format,
+            reason,
+            head,
+            vec![Arc::new(segment)],
+        )))
     }
 
     /// The message that a lone value stands for, once it stands among others.

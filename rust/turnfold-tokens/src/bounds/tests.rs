@@ -135,6 +135,7 @@ fn what_is_taken_for_granted_holds_in_what_ships() {
     for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
         let facts = encoding.tokenizer().as_published().unwrap().tables().facts();
         assert!(facts.is_usual, "{encoding:?}");
+        assert!(facts.has_numbers, "{encoding:?}");
         assert!(facts.longest_word < LONGEST_TOKEN);
     }
 }

@@ -107,7 +107,8 @@ impl Envelope for AnthropicEnvelope {
     }
 
     fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        if is_newer(model) {
+        // Nothing stays nothing, which an interval would not be.
+        if is_newer(model) && count.hi > 0 {
             TokenCount::estimate(share(count.n, NEWER), count.lo, count.hi)
         } else {
             count
