@@ -65,6 +65,21 @@ def test_a_plan_carried_out_later_is_the_compaction(run, tmp_path, long):
     assert (tmp_path / "applied.json").read_bytes() == (tmp_path / "compacted.json").read_bytes()
 
 
+def test_a_plan_may_come_through_a_pipe(run, tmp_path, long):
+    source = tmp_path / "a.json"
+    source.write_bytes(long)
+    planned = run("plan", source, *LIMITED)
+    piped = planned.out.encode()
+    applied = run("apply", source, "--plan", "-", "-o", tmp_path / "applied.json", "--json", stdin=piped)
+    assert (applied.status, applied.records[0]["status"]) == (0, "compacted")
+    refused = run("apply", "-", "--plan", "-", "-o", tmp_path / "none.json", stdin=piped)
+    assert (refused.status, refused.out) == (2, "")
+    assert "PATH is stdin already" in refused.err
+    (tmp_path / "plans.jsonl").write_bytes(piped)
+    assert run("plan", "--diff", "-", tmp_path / "plans.jsonl", stdin=piped).status == 0
+    assert "only one" in run("plan", "--diff", "-", "-", stdin=piped).err
+
+
 def test_a_transcript_that_changed_since_is_refused(run, tmp_path, long):
     source, plans = tmp_path / "a.json", tmp_path / "plans.jsonl"
     source.write_bytes(long)

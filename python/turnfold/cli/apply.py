@@ -4,6 +4,7 @@ import argparse
 
 from turnfold.cli.compact import print_records
 from turnfold.cli.compaction import Instructions
+from turnfold.cli.faults import UsageError
 from turnfold.cli.plan import read_plans
 from turnfold.cli.reading import INPUTS_HELP, add_paths, wanted_of
 from turnfold.model.plan import CompactionPlan, Skip
@@ -27,12 +28,14 @@ included (nothing was written)."""
 def add(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_paths(parser)
-    parser.add_argument("--plan", metavar="FILE", required=True, help="what 'turnfold plan' printed")
+    parser.add_argument("--plan", metavar="FILE", required=True, help="what 'turnfold plan' printed, or - for stdin")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="folder, file or - for stdout")
 
 
 def run(options: argparse.Namespace) -> int:
     """Apply; returns the exit status."""
+    if options.plan == "-" and "-" in options.paths:
+        raise UsageError("--plan -: PATH is stdin already; write the plans to a file")
     policy = Policy(OnRequest(), (), name="apply")
     return print_records(options, Instructions(policy, wanted=wanted_of(options), plans=_plans(options.plan)))
 

@@ -1,6 +1,7 @@
 """`turnfold plan`: what a compaction would do to each transcript, as JSON."""
 
 import argparse
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -74,6 +75,8 @@ def run(options: argparse.Namespace) -> int:
     if options.diff is not None:
         if options.paths:
             raise UsageError("--diff takes two files and no PATH")
+        if options.diff == ["-", "-"]:
+            raise UsageError("--diff: only one of the two can be stdin")
         return _print_differences(*options.diff)
     if not options.paths:
         raise UsageError("a PATH is missing")
@@ -100,9 +103,12 @@ def plans_of(
 
 
 def read_plans(path: str, option: str) -> list[PlanRecord]:
-    """Read the lines that this command printed. Raises `UsageError`, which names the option that PATH was given to."""
+    """Read the lines that this command printed, from stdin where PATH is `-`.
+
+    Raises `UsageError`, which names the option that PATH was given to.
+    """
     try:
-        lines = Path(path).read_bytes().splitlines()
+        lines = (sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()).splitlines()
         return [msgspec.json.decode(line, type=PlanRecord) for line in lines if line.strip()]
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}") from None
