@@ -60,7 +60,13 @@ fn split_line(text: &str) -> (&str, &str) {
 }
 
 fn is_path(text: &str, run: &Run<'_>) -> bool {
-    let wordlike = |c: char| c.is_alphanumeric() || "_.-+@~$%/\\:#".contains(c);
+    let wordlike = |c: char| {
+        c.is_alphanumeric()
+            || matches!(
+                c,
+                '_' | '.' | '-' | '+' | '@' | '~' | '$' | '%' | '/' | '\\' | ':' | '#'
+            )
+    };
     if text.len() < 3 || !text.chars().any(char::is_alphanumeric) || !text.chars().all(wordlike) {
         return false;
     }
@@ -99,7 +105,7 @@ fn is_windows(text: &str) -> bool {
 fn is_absolute(rest: &str, before: Option<u8>) -> bool {
     let first = rest.split('/').next().unwrap_or_default();
     let glued = before.is_some_and(|b| b == b'<' || b.is_ascii_alphanumeric() || b == b')' || b == b']');
-    let named = first.starts_with(|c: char| c.is_alphabetic() || "._~$@".contains(c));
+    let named = first.starts_with(|c: char| c.is_alphabetic() || matches!(c, '.' | '_' | '~' | '$' | '@'));
     !glued && named && rest.len() >= 3
 }
 
@@ -154,6 +160,8 @@ pub(super) fn is_file_name(text: &str) -> bool {
     let one_case = !(ending.bytes().any(|b| b.is_ascii_lowercase()) && ending.bytes().any(|b| b.is_ascii_uppercase()));
     let known = is_in(FILE_ENDINGS, ending) || ending.len() > 1 && one_case && is_in_any_case(FILE_ENDINGS, ending);
     known
-        && stem.chars().all(|c| c.is_alphanumeric() || "_.-+@$".contains(c))
+        && stem
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '+' | '@' | '$'))
         && stem.chars().any(char::is_alphanumeric)
 }

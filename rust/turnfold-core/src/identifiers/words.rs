@@ -286,23 +286,28 @@ fn word(run: &Run<'_>, sink: Sink<'_>) -> bool {
     {
         return false;
     }
-    if is_in(ORDINARY, text) || is_standard(text) || is_number(text) {
+    // Each is asked only where the run has what it needs: most runs are words with one sign in them.
+    let upper = run.has(class::UPPER);
+    let digit = run.has(class::DIGIT);
+    let dash = run.has(class::DASH);
+    let dot = run.has(class::DOT);
+    if upper && is_in(ORDINARY, text) || dash && is_standard(text) || (digit || dot) && is_number(text) {
         return true;
     }
     let dollar = text.len() < run.text.len();
-    let kind = if dollar && is_constant_name(text) || is_constant(text) {
+    let kind = if dollar && is_constant_name(text) || upper && run.has(class::UNDERSCORE) && is_constant(text) {
         IdentifierKind::Constant
-    } else if is_in(ERRNO, text) || is_error_code(text) || is_error_name(text) {
+    } else if upper && (is_in(ERRNO, text) || digit && is_error_code(text) || is_error_name(text)) {
         IdentifierKind::Error
-    } else if is_ticket(text) {
+    } else if upper && digit && dash && is_ticket(text) {
         IdentifierKind::Reference
-    } else if is_id(text) {
+    } else if digit && is_id(text) {
         IdentifierKind::Id
-    } else if is_snake(text) || is_camel(text) {
+    } else if run.has(class::UNDERSCORE) && is_snake(text) || upper && is_camel(text) {
         IdentifierKind::Symbol
-    } else if is_known_host(text) {
+    } else if dot && is_known_host(text) {
         IdentifierKind::Address
-    } else if is_dotted(text, run.after) {
+    } else if dot && is_dotted(text, run.after) {
         IdentifierKind::Symbol
     } else if is_name(text) && text.len() >= 3 && run.after.starts_with(b"()") {
         let called = format!("{text}()");
@@ -346,9 +351,9 @@ fn is_error_code(text: &str) -> bool {
 /// `TypeError`, `java.io.IOException`, `KeyboardInterrupt`.
 fn is_error_name(text: &str) -> bool {
     let last = text.rsplit('.').next().unwrap_or_default();
-    text.split('.').all(is_name)
+    last.starts_with(|c: char| c.is_ascii_uppercase())
         && ERROR_ENDINGS.iter().any(|e| last.len() > e.len() && last.ends_with(e))
-        && last.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.split('.').all(is_name)
 }
 
 /// `ABC-123`, `CVE-2024-1234`.
@@ -502,7 +507,7 @@ fn is_camel(text: &str) -> bool {
 
 fn is_known_host(text: &str) -> bool {
     let last = text.rsplit('.').next().unwrap_or_default();
-    is_host(text) && !text.contains('_') && is_in(DOMAINS, last) && text.split('.').next().is_some_and(|l| l.len() >= 2)
+    is_in(DOMAINS, last) && is_host(text) && !text.contains('_') && text.split('.').next().is_some_and(|l| l.len() >= 2)
 }
 
 /// `os.path.join`; not `end.Start`, a missing space, nor `e.g.`
@@ -519,4 +524,32 @@ fn is_dotted(text: &str, after: &[u8]) -> bool {
     let sentence =
         second.starts_with(|c: char| c.is_ascii_uppercase()) && second.bytes().skip(1).all(|b| b.is_ascii_lowercase());
     !sentence && first.len() >= 2 && second.len() >= 2 && !is_in_any_case(FILE_ENDINGS, first)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BITS: &str = "a b is get User HTTP E TS SHA UTF ISO RFC ABC 12 123 2304 8 x 0x deadbeef _ __ - . $ io com py \
+                        Error Exception ENOENT GitHub NumPy OAuth2 MAX 2024 T v px rc";
+
+    proptest! {
+        #[test]
+        fn no_rule_is_left_out_that_names_a_word(
+            bits in prop::collection::vec(prop::sample::select(BITS.split_whitespace().collect::<Vec<_>>()), 1..7),
+            after in "(\\(\\)|\\(|\\.| )?",
+        ) {
+            let text = bits.concat();
+            let own = text.bytes().fold(0, |all, byte| all | class_of(byte));
+            let named = |classes| {
+                let mut found = Vec::new();
+                let run = Run { text: &text, classes, before: None, after: after.as_bytes() };
+                let used = word(&run, &mut |kind, text| found.push((kind, text.to_owned())));
+                (used, found)
+            };
+            prop_assert_eq!(named(own), named(!class::WIDE), "{:?}", text);
+        }
+    }
 }
