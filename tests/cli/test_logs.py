@@ -132,6 +132,17 @@ def test_a_log_is_compacted_in_its_own_form(run, tmp_path, ids):
     assert again[0]["tokens"]["n"] == ran.records[0]["tokens"]["after"]
 
 
+def test_out_with_the_suffix_of_the_log_is_a_file(run, tmp_path):
+    log = tmp_path / "history.md"
+    log.write_bytes((SAMPLES / "aider.md").read_bytes())
+    ran = run("compact", log, "-o", tmp_path / "short.md", "--now", "--keep-messages", 2)
+    assert (ran.status, ran.err) == (0, "")
+    assert (tmp_path / "short.md").is_file()
+    assert run("count", tmp_path / "short.md").status == 0
+    run("compact", log, "-o", tmp_path / "folder", "--now")
+    assert (tmp_path / "folder" / "history.md").is_file()
+
+
 def test_a_log_without_anything_to_compact_is_written_as_it_is(run, tmp_path):
     out = tmp_path / "out.jsonl"
     assert run("compact", SESSION, "-o", out, "--limit-tokens", 90_000).status == 0

@@ -18,7 +18,7 @@ _ADVICE = {
     "invalid_json": "repair or drop this transcript",
     "too_deep": "flatten the nested value",
     "too_large": "split the input",
-    "not_a_transcript": "give a request body with a `messages` list, or an array of messages",
+    "not_a_transcript": "give a request body, an array of messages, or name the kind of log with --container",
     "unknown_format": "name the wire format with --format",
     "invalid_message": "repair or drop this message",
     "unknown_container": "name the kind of log with --container",

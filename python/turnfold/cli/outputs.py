@@ -51,7 +51,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def out_is_file(out: str, arguments: Sequence[str]) -> bool:
-    """Whether OUT names one file: one input that is no folder, and an OUT that is no folder and looks like a file."""
+    """Whether OUT names one file: one input that is no folder, and an OUT that is no folder and looks like a file.
+
+    So does one with the suffix of the input: logs have suffixes of their own, such as `.traj`, `.af` and `.md`.
+    """
     if (
         len(arguments) != 1
         or is_pattern(arguments[0])
@@ -60,7 +63,8 @@ def out_is_file(out: str, arguments: Sequence[str]) -> bool:
         or out.endswith(os.sep)
     ):
         return False
-    return Path(out).exists() or out.lower().endswith(SUFFIXES)
+    suffix = Path(arguments[0]).suffix
+    return Path(out).exists() or out.lower().endswith(SUFFIXES) or (suffix != "" and Path(out).suffix == suffix)
 
 
 def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str]) -> list[Target]:

@@ -144,6 +144,7 @@ def _item_path(record: Mapping[str, object]) -> tuple[str, ...] | None:
 def _history(records: Sequence[Record]) -> list[_Item]:
     """Replay the rollout. O(items), and again for what a record repeats."""
     items: list[_Item] = []
+    prompts: list[int] = []
     for record in records:
         value = object_of(record.value)
         path = _item_path(value)
@@ -151,12 +152,17 @@ def _history(records: Sequence[Record]) -> list[_Item]:
         if path is not None:
             item = object_of(at(value, path))
             if text_of(item, "type") not in _UNSENT:
+                prompts += [len(items)] if _is_prompt(item) else []
                 items.append(_Item(record, path, item))
         elif text_of(value, "type") == "compacted":
             items = _compacted(items, record, payload)
+            prompts = [k for k, item in enumerate(items) if _is_prompt(item.value)]
         elif text_of(payload, "type") == "thread_rolled_back":
             turns = payload.get("num_turns")
-            items = _rolled_back(items, turns if isinstance(turns, int) else 0)
+            first = max(0, len(prompts) - turns) if isinstance(turns, int) and turns > 0 else len(prompts)
+            if first < len(prompts):
+                del items[prompts[first] :]
+                del prompts[first:]
     return items
 
 
@@ -172,11 +178,6 @@ def _compacted(items: Sequence[_Item], record: Record, payload: Mapping[str, obj
     made = {"type": "message", "role": "user", "content": content}
     spoken = [item for item in items if text_of(item.value, "role") == "user"]
     return [*spoken, _Item(record, ("payload", "message"), made, made=encode(made))]
-
-
-def _rolled_back(items: list[_Item], turns: int) -> list[_Item]:
-    starts = [k for k, item in enumerate(items) if _is_prompt(item.value)]
-    return items[: starts[-min(turns, len(starts))]] if turns > 0 and starts else items
 
 
 def _is_prompt(item: Mapping[str, object]) -> bool:

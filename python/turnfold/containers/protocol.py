@@ -96,11 +96,12 @@ class Change:
     is_rewritten: bool = False
     dropped: tuple[range, ...] = ()
     stripped: frozenset[int] = frozenset()
+    gone: frozenset[int] = field(init=False)
+    """Every message that goes, summarised or not."""
 
-    @property
-    def gone(self) -> frozenset[int]:
-        """Every message that goes, summarised or not."""
-        return frozenset(m for part in (*(hole.gone for hole in self.holes), *self.dropped) for m in part)
+    def __post_init__(self) -> None:
+        parts = (*(hole.gone for hole in self.holes), *self.dropped)
+        object.__setattr__(self, "gone", frozenset(m for part in parts for m in part))
 
 
 class Container(Protocol):
