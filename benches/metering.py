@@ -275,7 +275,8 @@ def trims(peer: tiktoken.Encoding) -> Iterator[Claim]:
         "trim to a quarter, metered before / LangChain approximate",
         lambda: trimmed(messages),
         by_langchain("approximate"),
-        13,
+        1,
+        aim=13,
     )
     # Its prices are not asked for, and no bench asks the network.
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"

@@ -22,6 +22,7 @@ from turnfold.meter import (
 from turnfold.model.blocks import Block
 from turnfold.model.calibration import Calibration
 from turnfold.model.counts import ModelEncoding, TokenCount
+from turnfold.model.detail import Detail, DetailReport
 from turnfold.model.difference import PlanDifference
 from turnfold.model.findings import Finding, IntegrityReport, PairCheck
 from turnfold.model.plan import CompactionPlan, Skip
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
     from turnfold.batch import BatchEntry, BatchItem, BatchLimits, compact_batch
     from turnfold.compactor import compact, compact_sync
     from turnfold.containers import Log, read_log
+    from turnfold.details import detail_report, details_of
     from turnfold.planning.apply import CompactionResult
     from turnfold.planning.difference import diff_plans
     from turnfold.planning.plan import plan
@@ -98,6 +100,8 @@ __all__ = [
     "CompactionResult",
     "Cooldown",
     "DedupeResults",
+    "Detail",
+    "DetailReport",
     "Drop",
     "Fallback",
     "Finding",
@@ -164,6 +168,8 @@ __all__ = [
     "count",
     "count_many",
     "count_up_to",
+    "detail_report",
+    "details_of",
     "diff_plans",
     "encoding_for_model",
     "estimate",
@@ -206,6 +212,8 @@ _ON_FIRST_USE: Final = {
     "register_vocabulary": "turnfold.vocabularies",
     "Log": "turnfold.containers",
     "read_log": "turnfold.containers",
+    "detail_report": "turnfold.details",
+    "details_of": "turnfold.details",
     "Fallback": "turnfold.summarizers",
     "Function": "turnfold.summarizers",
     "Marker": "turnfold.summarizers",

@@ -170,6 +170,10 @@ class Statements:
     def __init__(self, lists: Iterable[tuple[str, str]], back: str, back_glued: Iterable[str]) -> None:
         self._kernel = _core.Statements(list(lists), back, list(back_glued))
 
+    def rules(self, text: str) -> list[str]:
+        """Return the sentences that forbid, oblige or stand from then on. None is a question or code, or in tags."""
+        return self._kernel.rules(text)
+
     def counts(self, text: str) -> list[int]:
         """Count the words of each list in `text`, which is in lower case, without overlap. One linear pass a list."""
         return self._kernel.counts(text)

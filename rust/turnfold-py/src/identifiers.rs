@@ -1,9 +1,10 @@
-//! The identifiers that a summary must carry.
+//! The identifiers that a summary must carry, and the details beside them.
 
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
+use turnfold_core::details::{self, Detail};
 use turnfold_core::identifiers::{self, Identifier, Watch};
 
 use crate::door::detached;
@@ -17,10 +18,22 @@ pub(crate) fn fields(identifier: Identifier) -> IdentifierFields {
     (identifier.kind.as_str(), identifier.text)
 }
 
+pub(crate) fn detail_fields(detail: Detail) -> IdentifierFields {
+    (detail.kind.as_str(), detail.text)
+}
+
 #[pyfunction]
 pub(crate) fn extract_identifiers(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<IdentifierFields>> {
     let text = input::text(text)?;
     detached(py, || Ok(identifiers::extract(&text).into_iter().map(fields).collect()))
+}
+
+#[pyfunction]
+pub(crate) fn extract_details(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<IdentifierFields>> {
+    let text = input::text(text)?;
+    detached(py, || {
+        Ok(details::extract(&text).into_iter().map(detail_fields).collect())
+    })
 }
 
 #[pyfunction]

@@ -45,6 +45,14 @@ impl Statements {
         detached(py, || Ok(self.0.counts(&text)))
     }
 
+    fn rules(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
+        let text = input::text(text)?;
+        detached(py, || {
+            let rules = statements::rules(&text, &self.0);
+            Ok(rules.into_iter().map(ToOwned::to_owned).collect())
+        })
+    }
+
     fn weigh(
         &self,
         py: Python<'_>,

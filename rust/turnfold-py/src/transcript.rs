@@ -323,6 +323,14 @@ impl Transcript {
         })
     }
 
+    fn details(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<IdentifierFields>> {
+        detached(py, || {
+            self.check(&(start..stop))?;
+            let found = turnfold_core::details::extract_messages(&self.0, start..stop);
+            Ok(found.into_iter().map(identifiers::detail_fields).collect())
+        })
+    }
+
     fn digests(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<DigestFields>> {
         detached(py, || {
             self.check(&(start..stop))?;

@@ -15,9 +15,17 @@ mod write;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::formats::WireFormat;
 use crate::pairs::{BlockRef, PairTable, block_at};
-use crate::transcript::{BlockKind, Transcript};
+use crate::transcript::{BlockKind, BlockView, Transcript};
 use call::Call;
+pub(crate) use outcome::error_of_line;
+
+/// The command that a call runs, whole; `None` where it runs none.
+pub(crate) fn command(format: &dyn WireFormat, call: &BlockView<'_>) -> Option<String> {
+    let call = Call::read(format, call, None);
+    shell::Shell::command(&call).map(|argument| argument.text.clone())
+}
 
 /// What kind of work a tool did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -254,6 +254,12 @@ fn error_line(text: &str) -> Option<&str> {
     spoken
 }
 
+/// The error that a line is by its form, without blanks around it and the tag that some harnesses put there.
+pub(crate) fn error_of_line(line: &str) -> Option<&str> {
+    let line = untagged(line);
+    (has_any(&ERROR_WORDS, line) && is_error_line(line)).then_some(line)
+}
+
 /// Whether a line says more than a heading (`ERROR:`), a frame or an exit code, which the sentence has already.
 fn says_more(line: &str) -> bool {
     let lower = line.to_ascii_lowercase();

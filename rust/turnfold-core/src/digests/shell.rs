@@ -46,7 +46,7 @@ const COMMANDS: [&str; 4] = ["command", "cmd", "commands", "script"];
 pub(super) struct Shell;
 
 impl Shell {
-    fn command<'c>(call: &'c Call<'_>) -> Option<&'c Argument> {
+    pub(super) fn command<'c>(call: &'c Call<'_>) -> Option<&'c Argument> {
         if call.is_named(&CODE_NAMES) {
             return call.argument(&["code", "source", "script", "input"]);
         }

@@ -182,6 +182,21 @@ pub fn weigh<S: AsRef<str>>(texts: &[(bool, S)], cues: &Cues) -> Weighed {
     }
 }
 
+/// The sentences of a text that say what must, must not or shall be from then on; none of them a question, code, or what
+/// somebody handed on in tags. Linear in the text.
+pub fn rules<'t>(text: &'t str, cues: &Cues) -> Vec<&'t str> {
+    let said = split::split(text).into_iter().filter(|cut| !cut.enclosed);
+    let rules = said.filter(|cut| {
+        let own = Features::of(cut.text, cues);
+        !own.asks
+            && !own.code
+            && [Cue::Forbid, Cue::Oblige, Cue::Stand]
+                .into_iter()
+                .any(|cue| own.has(cue))
+    });
+    rules.map(|cut| cut.text).collect()
+}
+
 /// Has what goes on with what stands behind a label hang on that.
 fn hang_on_labels(made: &mut [Statement]) {
     for index in 1..made.len() {
