@@ -391,7 +391,7 @@ def scaling(rounds: int) -> Iterator[tuple[str, float, float]]:
         return hashlib.sha256(block).digest()
 
     for name, call in calls.items():
-        pairs = [(two_to_one(call), two_to_one(digest)) for _ in range(rounds)]
+        pairs = [(two_to_one(call), two_to_one(digest)) for _ in range(max(1, rounds // 6))]
         yield name, *map(statistics.median, zip(*pairs, strict=True))
 
 
@@ -399,7 +399,8 @@ def two_to_one(call: Call) -> float:
     call()
     started = time.perf_counter()
     call()
-    repeats = max(3, int(0.1 / max(time.perf_counter() - started, 1e-6)))
+    # Long enough that starting threads is nothing beside it.
+    repeats = max(3, int(0.5 / max(time.perf_counter() - started, 1e-6)))
 
     def work() -> None:
         for _ in range(repeats):
