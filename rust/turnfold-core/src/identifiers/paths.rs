@@ -43,11 +43,7 @@ fn split_line(text: &str) -> (&str, &str) {
     let (path, rest) = text.split_at(colon);
     let number = |s: &str| s.bytes().take_while(u8::is_ascii_digit).count();
     let mut end = 1 + number(rest.get(1..).unwrap_or_default());
-    if end == 1
-        || rest
-            .get(end..)
-            .is_some_and(|t| t.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-    {
+    if end == 1 {
         return (path, "");
     }
     if let Some(tail) = rest.get(end..)
@@ -55,6 +51,12 @@ fn split_line(text: &str) -> (&str, &str) {
         && number(tail.get(1..).unwrap_or_default()) > 0
     {
         end += 1 + number(tail.get(1..).unwrap_or_default());
+    }
+    // What goes on is no line, and [`super::Watch`] would not find a part of it again.
+    let behind = rest.get(end..).unwrap_or_default();
+    let joined = behind.strip_prefix(['-', '.']).unwrap_or(behind);
+    if joined.starts_with(|c: char| c.is_alphanumeric() || c == '_') {
+        return (path, "");
     }
     (path, rest.get(..end).unwrap_or_default())
 }
