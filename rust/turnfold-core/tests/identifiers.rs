@@ -82,18 +82,23 @@ fn occurring_naively(identifiers: &[String], text: &str) -> Vec<bool> {
         .iter()
         .map(|id| {
             !id.is_empty()
-                && text.match_indices(id.as_str()).any(|(at, _)| {
-                    let left: Vec<char> = text[..at].chars().rev().take(2).collect();
-                    let right: Vec<char> = text[at + id.len()..].chars().take(2).collect();
-                    let joined = |side: &[char], signs: &str| {
-                        side.first().is_some_and(|&c| word(c))
-                            || side.first().is_some_and(|&c| signs.contains(c)) && side.get(1).is_some_and(|&c| word(c))
-                    };
-                    let number = id.starts_with(|c: char| c.is_ascii_digit());
-                    let dotted = number && left.first() == Some(&'.') && left.get(1).is_some_and(char::is_ascii_digit);
-                    (!id.starts_with(word) || !joined(&left, "-") && !dotted)
-                        && (!id.ends_with(word) || !joined(&right, "-."))
-                })
+                && text
+                    .char_indices()
+                    .filter(|&(at, _)| text[at..].starts_with(id.as_str()))
+                    .any(|(at, _)| {
+                        let left: Vec<char> = text[..at].chars().rev().take(2).collect();
+                        let right: Vec<char> = text[at + id.len()..].chars().take(2).collect();
+                        let joined = |side: &[char], signs: &str| {
+                            side.first().is_some_and(|&c| word(c))
+                                || side.first().is_some_and(|&c| signs.contains(c))
+                                    && side.get(1).is_some_and(|&c| word(c))
+                        };
+                        let number = id.starts_with(|c: char| c.is_ascii_digit());
+                        let dotted =
+                            number && left.first() == Some(&'.') && left.get(1).is_some_and(char::is_ascii_digit);
+                        (!id.starts_with(word) || !joined(&left, "-") && !dotted)
+                            && (!id.ends_with(word) || !joined(&right, "-."))
+                    })
         })
         .collect()
 }

@@ -1,5 +1,6 @@
 //! Cuts a text into runs of identifier characters and hands each to the rules.
 
+use super::survival::stands_alone;
 use super::words::{self, Run};
 use super::{IdentifierKind, KnownRuns, MAX_BYTES, MAX_URL_BYTES};
 
@@ -244,7 +245,8 @@ fn url(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
         }
         stop -= 1;
     }
-    (stop > mark + 3).then_some((scheme, stop))
+    // Of a part of a longer token nobody could say again whether it is there.
+    (stop > mark + 3 && stands_alone(text, scheme, stop)).then_some((scheme, stop))
 }
 
 fn is_scheme(byte: u8) -> bool {

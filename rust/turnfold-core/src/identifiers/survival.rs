@@ -227,7 +227,8 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || (c > '\u{7f}' && c < '\u{0E00}' && c.is_alphanumeric())
 }
 
-fn stands_alone(text: &str, start: usize, end: usize) -> bool {
+/// Whether what stands at `start..end` is not part of a longer token.
+pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(own), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..)) else {
         return false;
     };
