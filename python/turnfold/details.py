@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from turnfold import _core
 from turnfold.model.detail import Detail, DetailReport
-from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, SummaryHole
-from turnfold.planning.apply import Applied
+from turnfold.model.plan import SummaryHole
+from turnfold.planning.apply import Applied, edited_or_dropped
 from turnfold.summarizers.extractive import cues
 from turnfold.transcript import Transcript, kernel_of
 
@@ -37,7 +37,9 @@ def detail_report(source: Transcript, result: Applied) -> DetailReport:
 
     One is kept where the result holds it letter for letter, on the edges of words. Linear in the bytes of both.
     """
-    found = _details(source, _changed(result.plan))
+    holes = (tile for tile in result.plan.tiles if isinstance(tile, SummaryHole))
+    changed = (*(gone for hole in holes for gone in hole.gone), *edited_or_dropped(result.plan))
+    found = _details(source, sorted(changed, key=lambda part: part.start))
     kept = result.transcript.surviving([detail.text for detail in found])
     return DetailReport(
         kept=tuple(detail for detail, there in zip(found, kept, strict=True) if there),
@@ -60,14 +62,3 @@ def _details(transcript: Transcript, ranges: Iterable[range]) -> tuple[Detail, .
 def _rules(texts: Iterable[str]) -> tuple[Detail, ...]:
     rules = dict.fromkeys(rule for text in texts for rule in cues.kernel().rules(text))
     return tuple(Detail("rule", rule) for rule in rules)
-
-
-def _changed(plan: CompactionPlan) -> list[range]:
-    """Return the messages that the result does not hold as they were; what the provider folded is its own to keep."""
-    changed: list[range] = []
-    for tile in plan.tiles:
-        if isinstance(tile, SummaryHole):
-            changed.extend(tile.gone)
-        elif isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy"):
-            changed.append(range(tile.start, tile.stop))
-    return changed

@@ -1,6 +1,6 @@
 """Splice a plan's result together, then judge it: scanned again, counted again, compared with the input."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Final, Self, assert_never
 
@@ -263,11 +263,10 @@ def _task_kept(transcript: Transcript, plan: CompactionPlan, opened: Sequence[Op
 def _identifiers(
     transcript: Transcript, result: Transcript, plan: CompactionPlan, opened: Sequence[Opening], texts: Sequence[str]
 ) -> IdentifierReport:
-    """Compare what went with what is there now. What the provider folded is its own to keep. Linear in all bytes."""
+    """Compare what went with what is there now. Linear in all bytes."""
     changed = dict.fromkeys(name for opening in opened for name in opening.identifiers)
-    for tile in plan.tiles:
-        if isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy"):
-            changed.update(dict.fromkeys(transcript.identifiers(tile.start, tile.stop)))
+    for part in edited_or_dropped(plan):
+        changed.update(dict.fromkeys(transcript.identifiers(part.start, part.stop)))
     names = tuple(changed)
     before, behind = _around_tail(result, plan)
     early, late = before.surviving(names), behind.surviving(names)
@@ -282,6 +281,16 @@ def _identifiers(
         new=tuple(name for name in written if name in strange),
         referenced_later=tuple(n for n, first, then in zip(names, early, late, strict=True) if then and not first),
     )
+
+
+def edited_or_dropped(plan: CompactionPlan) -> Iterator[range]:
+    """Return the messages that `plan` changes where they are or leaves out, without those of its holes.
+
+    What the provider has folded is not among them: that is its own to keep.
+    """
+    for tile in plan.tiles:
+        if isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy"):
+            yield range(tile.start, tile.stop)
 
 
 def _around_tail(result: Transcript, plan: CompactionPlan) -> tuple[Transcript, Transcript]:

@@ -79,21 +79,24 @@ pub fn extract_messages(transcript: &Transcript, messages: Range<usize>) -> Vec<
 
 #[derive(Default)]
 struct Found {
-    seen: HashSet<(DetailKind, String)>,
+    seen: HashSet<Detail>,
     details: Vec<Detail>,
 }
 
 impl Found {
     fn add(&mut self, kind: DetailKind, text: &str) {
         let text = text.trim();
-        if text.is_empty() || text.len() > MAX_BYTES || self.seen.contains(&(kind, text.to_owned())) {
+        if text.is_empty() || text.len() > MAX_BYTES {
             return;
         }
-        self.seen.insert((kind, text.to_owned()));
-        self.details.push(Detail {
+        let detail = Detail {
             kind,
             text: text.to_owned(),
-        });
+        };
+        if !self.seen.contains(&detail) {
+            self.seen.insert(detail.clone());
+            self.details.push(detail);
+        }
     }
 
     fn feed(&mut self, text: &str) {
