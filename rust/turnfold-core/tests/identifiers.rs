@@ -86,9 +86,13 @@ fn occurring_naively(identifiers: &[String], text: &str) -> Vec<bool> {
                     .char_indices()
                     .filter(|&(at, _)| text[at..].starts_with(id.as_str()))
                     .any(|(at, _)| {
-                        let left: Vec<char> = text[..at].chars().rev().take(2).collect();
-                        let right: Vec<char> = text[at + id.len()..].chars().take(2).collect();
+                        let left: Vec<char> = text[..at].chars().rev().collect();
+                        let right: Vec<char> = text[at + id.len()..].chars().collect();
+                        let url = id.contains("://");
                         let joined = |side: &[char], signs: &str| {
+                            if url && side.first() == Some(&'_') {
+                                return side.iter().find(|&&c| c != '_').is_some_and(|&c| word(c));
+                            }
                             side.first().is_some_and(|&c| word(c))
                                 || side.first().is_some_and(|&c| signs.contains(c))
                                     && side.get(1).is_some_and(|&c| word(c))

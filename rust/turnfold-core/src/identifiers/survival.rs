@@ -12,9 +12,10 @@ const LONG: usize = 63;
 /// Looks for a fixed list of identifiers in any number of texts.
 ///
 /// An identifier occurs where its text stands on the edges of a token: `ABC-12` does not occur in `ABC-123`, nor `1.2`
-/// in `0.1.2`, but `run` occurs in `self.run` and `a.py` in `src/a.py`. Case counts.
+/// in `0.1.2`, but `run` occurs in `self.run` and `a.py` in `src/a.py`, and a URL between marks of emphasis (`_`). Case
+/// counts.
 ///
-/// Every word of an identifier is a whole word of the text where it occurs. So a text is read word by word, and at one
+/// Every word of an identifier, but for a URL's first and last, is a whole word of the text where it occurs. So a text is read word by word, and at one
 /// that is the longest word of an identifier its surroundings are compared.
 #[derive(Debug)]
 pub struct Watch {
@@ -144,12 +145,18 @@ impl Watch {
 
 impl Name {
     fn of(text: &str) -> Self {
-        let (start, stop) = words(text).fold(
-            (0, 0),
-            |best: (usize, usize), word| {
-                if word.1 - word.0 > best.1 - best.0 { word } else { best }
-            },
-        );
+        // A mark of emphasis at its edge would be one word with it.
+        let at_edge = |word: &(usize, usize)| word.0 == 0 || word.1 == text.len();
+        let url = is_url(text);
+        let (start, stop) =
+            words(text)
+                .filter(|word| !url || !at_edge(word))
+                .fold(
+                    (0, 0),
+                    |best: (usize, usize), word| {
+                        if word.1 - word.0 > best.1 - best.0 { word } else { best }
+                    },
+                );
         Self {
             text: text.into(),
             start,
@@ -227,6 +234,11 @@ fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || (c > '\u{7f}' && c < '\u{0E00}' && c.is_alphanumeric())
 }
 
+/// Whether marks of emphasis (`_`) may stand around it, which are part of any other token.
+fn is_url(name: &str) -> bool {
+    name.contains("://")
+}
+
 /// Whether what stands at `start..end` is not part of a longer token.
 pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let (Some(before), Some(own), Some(after)) = (text.get(..start), text.get(start..end), text.get(end..)) else {
@@ -236,8 +248,10 @@ pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
     let own_first = own.chars().next().is_some_and(word);
     let own_last = own.chars().next_back().is_some_and(word);
     let mut left = before.chars().rev();
+    let mut right = after.chars();
     let free_left = !own_first
         || match left.next() {
+            Some('_') if is_url(own) => !left.find(|&c| c != '_').is_some_and(word),
             Some(c) if word(c) => false,
             Some('-') => !left.next().is_some_and(word),
             Some('.') => {
@@ -245,9 +259,9 @@ pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
             }
             _ => true,
         };
-    let mut right = after.chars();
     let free_right = !own_last
         || match right.next() {
+            Some('_') if is_url(own) => !right.find(|&c| c != '_').is_some_and(word),
             Some(c) if word(c) => false,
             Some('-' | '.') => !right.next().is_some_and(word),
             _ => true,
