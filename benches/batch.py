@@ -3,8 +3,8 @@
     python benches/batch.py [--transcripts N] [--words N] [--preset NAME] [--peers N] [--crashes N] [--stream MB] [DIR]
 
 Prints transcripts, megabytes and tokens a second and the peak memory, with one worker and with two, beside metering
-alone; and the same with two for twice the input, to show that memory does not grow with it. `--transcripts 10000
---words 230` is about 1 GB. DIR is compacted instead of generated transcripts. `--peers N` has `trim_messages` of
+alone (a thread a file); and the same with two for twice the input, to show that memory does not grow with it.
+`--transcripts 10000 --words 230` is about 1 GB. DIR is compacted instead of generated transcripts. `--peers N` has `trim_messages` of
 LiteLLM, in a thread pool, do the first N of the same transcripts. `--crashes` kills a run so many times at moments of
 chance and compares what it wrote in the end with what an undisturbed run writes, byte by byte. `--stream` puts so many
 megabytes through a pipe, and looks at the memory meanwhile. Each run is a process of its own; answers are compared.
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
@@ -29,20 +30,13 @@ from turnfold.testing.generators import anthropic_messages, openai_chat
 LIMIT = "20000"
 
 METER = """
-import sys, pathlib, turnfold
+import sys, turnfold
 from concurrent.futures import ThreadPoolExecutor
-def count(line):
-    return turnfold.Transcript.from_json(line).tokens().n
-workers = int(sys.argv[1])
-total = 0
-for name in sys.argv[2:]:
+def count(name):
     with open(name, "rb") as lines:
-        if workers == 1:
-            total += sum(map(count, lines))
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                total += sum(pool.map(count, lines))
-print(total)
+        return sum(turnfold.Transcript.from_json(line).tokens().n for line in lines)
+with ThreadPoolExecutor(int(sys.argv[1])) as pool:
+    print(sum(pool.map(count, sys.argv[2:])))
 """
 
 TRIM = """
@@ -63,35 +57,43 @@ with ThreadPoolExecutor(2) as pool:
 
 
 def generate(folder: Path, transcripts: int, words: int, *, chat_only: bool) -> int:
-    """Write files of up to 1,000 transcripts; returns the bytes."""
+    """Write files of up to 1,000 transcripts, four at least, so that metering can go by files; returns the bytes."""
     size = 0
-    for start in range(0, transcripts, 1_000):
-        path = folder / f"part-{start // 1_000:04}.jsonl"
+    each = min(1_000, -(-transcripts // 4))
+    for start in range(0, transcripts, each):
+        path = folder / f"part-{start // each:04}.jsonl"
         with path.open("w", encoding="utf-8") as out:
-            for seed in range(start, min(start + 1_000, transcripts)):
+            for seed in range(start, min(start + each, transcripts)):
                 make = openai_chat if chat_only or seed % 2 else anthropic_messages
                 out.write(json.dumps(make(seed, turns=40, result_words=words)) + "\n")
         size += path.stat().st_size
     return size
 
 
+def memory(pid: int) -> int:
+    """Bytes that a process and all that it started have in memory; what several share counts once."""
+    try:
+        tasks = list(Path(f"/proc/{pid}/task").glob("*/children"))
+        rows = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+        (here,) = (int(row.split()[1]) * 1024 for row in rows if row.startswith("Pss:"))
+        return here + sum(memory(int(child)) for task in tasks for child in task.read_text(encoding="ascii").split())
+    except (OSError, ValueError):
+        return 0  # it has ended meanwhile
+
+
 def timed(command: Sequence[object]) -> tuple[float, int, str]:
-    """Seconds, peak memory in bytes and the output of a process."""
-    wrapped = [sys.executable, "-c", _PEAK, *map(str, command)]
-    begun = perf_counter()
-    done = subprocess.run(wrapped, capture_output=True, text=True, check=False)
+    """Seconds, peak memory in bytes (looked at four times a second) and the output of a process."""
+    begun, peak = perf_counter(), 0
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with ThreadPoolExecutor(1) as pool:
+        said = pool.submit(process.communicate)
+        while not wait([said], 0.25).done:
+            peak = max(peak, memory(process.pid))
     seconds = perf_counter() - begun
-    if done.returncode not in (0, 1):
-        raise SystemExit(done.stderr)
-    return seconds, int(done.stderr.splitlines()[-1]), done.stdout
-
-
-_PEAK = """
-import os, subprocess, sys, resource
-done = subprocess.run(sys.argv[1:])
-print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=sys.stderr)
-sys.exit(done.returncode)
-"""
+    out, error = said.result()
+    if process.returncode not in (0, 1):
+        raise SystemExit(error)
+    return seconds, peak, out
 
 
 def batch(inputs: Path, out: Path, workers: int, preset: str) -> list[object]:
@@ -182,9 +184,7 @@ def stream(work: Path, megabytes: int, words: int, preset: str) -> None:
         written += len(line)
         if 10 * written // (megabytes * 1_000_000) > shown:
             shown += 1
-            status = Path(f"/proc/{process.pid}/status").read_text(encoding="ascii")
-            (memory,) = (int(row.split()[1]) for row in status.splitlines() if row.startswith("VmRSS"))
-            print(f"{written / 1e6:,.0f} MB: {memory / 1000:.0f} MB of memory", flush=True)
+            print(f"{written / 1e6:,.0f} MB: {memory(process.pid) / 1e6:.0f} MB of memory", flush=True)
         if written >= megabytes * 1_000_000:
             break
     process.stdin.close()

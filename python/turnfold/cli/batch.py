@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from turnfold._core import __version__
-from turnfold.cli.batch_files import READ_AHEAD, BatchRun, OutOfTimeError, TooManyFailuresError
+from turnfold.cli.batch_files import BatchRun, TooManyFailuresError
 from turnfold.cli.batch_model import add_model, amount, hosted_of, limits_of
 from turnfold.cli.batch_plan import dry_run
 from turnfold.cli.batch_totals import Totals
+from turnfold.cli.batch_work import READ_AHEAD, OutOfTimeError
 from turnfold.cli.compact import add_policy, inputs_of, policy_of, state_of
 from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
 from turnfold.cli.display import number, write_record, write_text
@@ -69,6 +70,8 @@ exit status: 0 every transcript was compacted or skipped; 1 a transcript or file
 130 stopped by Ctrl-C."""
 
 _JOURNAL: Final = ".turnfold-journal"
+_MUCH_BYTES: Final = 8_000_000
+"""From so many bytes on, work by rule is done in processes: to start one takes as long as some hundred kilobytes."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -153,10 +156,16 @@ def _run(
     except JournalError as error:
         raise UsageError(f"{error.text} (--restart begins anew)") from None
     with opened as journal:
-        going = BatchRun(
-            targets, instructions, journal, limits=limits, summarizer=hosted, max_failures=options.max_failures
-        )
         size = sum(_size_of(target.file) for target in targets)
+        going = BatchRun(
+            targets,
+            instructions,
+            journal,
+            limits=limits,
+            processes=_processes_for(size, targets, limits.concurrency),
+            summarizer=hosted,
+            max_failures=options.max_failures,
+        )
         ended = OK
         with progress(size) as shown:
 
@@ -192,6 +201,12 @@ def _run(
 
             write_report(Path(options.report), journal, going.totals, [*missing, *going.unread], options.price)
     return FOUND if going.totals.failed and ended == OK else ended
+
+
+def _processes_for(size: int, targets: list[Target], concurrency: int) -> int:
+    """How many processes are worth to be started; of what comes by a pipe nobody knows how much it is."""
+    much = size >= _MUCH_BYTES or any(target.file.path is None for target in targets)
+    return concurrency if much and concurrency > 1 else 0
 
 
 def _size_of(file: InputFile) -> int:

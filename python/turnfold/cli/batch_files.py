@@ -3,107 +3,36 @@
 import contextlib
 import hashlib
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice, zip_longest
-from pathlib import Path
 from time import perf_counter
 from typing import Final
 
 import anyio.to_thread
 import msgspec
 
-from turnfold.batch.compact import compact_batch
-from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
-from turnfold.batch.journal import FileState, Journal, JournaledDocument, JournaledFile
+from turnfold.batch.items import BatchLimits
+from turnfold.batch.journal import FileState, Journal, JournaledDocument
+from turnfold.cli.batch_task import Concluded, FileRun, Task
 from turnfold.cli.batch_totals import Totals
-from turnfold.cli.compaction import (
-    Compacted,
-    CompactRecord,
-    Instructions,
-    Opened,
-    Outcome,
-    conclude,
-    failed_record,
-    failure_of,
-    open_log,
-)
+from turnfold.cli.batch_work import asked, by_rule
+from turnfold.cli.compaction import CompactRecord, Instructions, Outcome, failed_record
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, InputFile, read_file, table_of
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of
 from turnfold.cli.rewriting import read_target
 from turnfold.errors import JournalError
-from turnfold.model.plan import Skip
-from turnfold.planning.apply import CompactionResult
 from turnfold.summarizers.protocol import Summarizer
 
 _CHECKPOINT_DOCUMENTS: Final = 200
 _CHECKPOINT_SECONDS: Final = 0.5
 """A checkpoint is made after so many documents, or so long: what lies behind it is done again after a kill."""
 
-READ_AHEAD: Final = 16
-
-
-@dataclass(slots=True)
-class FileRun:
-    """One file in work. `skip` documents of it are done already. It is `unread` where reading it ended with a fault,
-    and `lost` where its output could not be written: the rest of it is passed over.
-    """
-
-    target: Target
-    journaled: JournaledFile
-    part: PartFile | None = None
-    skip: int = 0
-    written: bool = False
-    failed: bool = False
-    unread: bool = False
-    lost: bool = False
-    read_bytes: int = 0
-    waiting: list[JournaledDocument] = field(default_factory=list)
-
-    @property
-    def path(self) -> Path:
-        """Where its output goes."""
-        if self.target.path is None:
-            raise ValueError("a batch does not write to stdout")
-        return self.target.path
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What the reader hands on: a document of a file, a fault in reading it, or, with neither, its end.
-
-    `opened` is what was read of a log; a `failure` says why it could not be.
-    """
-
-    run: FileRun
-    number: int = 0
-    item: Document | Fault | None = None
-    opened: Opened | None = None
-    failure: Outcome | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry(BatchEntry):
-    """A transcript of a task; `last` says that the task is done with it."""
-
-    task: Task
-    last: bool
-
-
-class _NoTranscriptError(Exception):
-    """Stands for a task that has no transcript, in its place."""
-
 
 class TooManyFailuresError(Exception):
     """More transcripts failed than the run was to bear."""
-
-
-class OutOfTimeError(Exception):
-    """The time of the whole run was up before all was done."""
 
 
 class BatchRun:
@@ -122,6 +51,7 @@ class BatchRun:
         journal: Journal,
         *,
         limits: BatchLimits,
+        processes: int = 0,
         summarizer: Summarizer | None = None,
         max_failures: int | None = None,
     ) -> None:
@@ -129,11 +59,11 @@ class BatchRun:
         self._instructions = instructions
         self._journal = journal
         self._limits = limits
+        self._processes = processes
         self._summarizer = summarizer
         self._max_failures = max_failures
         self._checkpointed = perf_counter()
         self._open: dict[int, FileRun] = {}
-        self._read_all = False
         # Who is cancelled does not wait for the thread that writes just now.
         self._writing = threading.Lock()
         self.totals = Totals()
@@ -142,65 +72,26 @@ class BatchRun:
     async def outcomes(self) -> AsyncGenerator[Outcome, None]:
         """Do the work; what became of each transcript, as its bytes are written. Cancelled, it leaves a checkpoint."""
         begun = perf_counter()
-        batch = compact_batch(
-            self._entries(),
-            self._instructions.policy,
-            self._summarizer,
-            limits=self._limits,
-            ordered=True,
-            encoding=self._instructions.encoding,
-            model=self._instructions.model,
-            state=self._instructions.state,
-            replies=self._journal,
-        )
         try:
-            async with aclosing(batch):
-                done: list[BatchItem] = []
-                async for item in batch:
-                    if item.status == "deadline":
-                        raise OutOfTimeError
-                    done.append(item)
-                    self.totals.reused += item.reused
-                    entry = item.item
-                    if not isinstance(entry, _Entry) or not entry.last:
-                        continue
-                    for outcome in await anyio.to_thread.run_sync(self._write, entry.task, done):
+            async with aclosing(self._concluded()) as concluded:
+                async for one in concluded:
+                    self.totals.reused += one.reused
+                    for outcome in await anyio.to_thread.run_sync(self._write, one):
                         self.totals.add(outcome[0])
                         yield outcome
-                    done = []
                     self.totals.seconds = perf_counter() - begun
                     if self._max_failures is not None and self.totals.failed > self._max_failures:
                         raise TooManyFailuresError
-            if not self._read_all:
-                raise OutOfTimeError
         finally:
             with self._writing:
                 for run in list(self._open.values()):
                     self._leave(run)
             self.totals.seconds = perf_counter() - begun
 
-    async def _entries(self) -> AsyncIterator[_Entry]:
-        reading = self._read()
-        while True:
-            some = await anyio.to_thread.run_sync(partial(_some, reading))
-            if not some:
-                self._read_all = True
-                return
-            for task in some:
-                for entry in self._entries_of(task):
-                    yield entry
-
-    def _entries_of(self, task: Task) -> Iterator[_Entry]:
-        """The transcripts of a task; what has none is an entry, too, and so keeps its place among the results."""
-        item = task.item
-        if task.opened is not None and task.opened.transcripts:
-            last = len(task.opened.transcripts) - 1
-            for place, (_, transcript) in enumerate(task.opened.transcripts):
-                yield _Entry(item=transcript, policy=task.opened.policy, task=task, last=place == last)
-        elif _is_body(task) and isinstance(item, Document):
-            yield _Entry(item=item.data, format=self._instructions.wanted.format, task=task, last=True)
-        else:
-            yield _Entry(item=_NoTranscriptError(), task=task, last=True)
+    def _concluded(self) -> AsyncGenerator[Concluded, None]:
+        if self._summarizer is None:
+            return by_rule(self._read(), self._instructions, self._limits, processes=self._processes)
+        return asked(self._read(), self._instructions, self._limits, self._summarizer, self._journal)
 
     def _read(self) -> Iterator[Task]:
         for target in self._targets:
@@ -220,20 +111,12 @@ class BatchRun:
             if number < run.skip and isinstance(item, Document):
                 self._pass(run, item.read_bytes)
             if number >= run.skip or isinstance(item, Fault):
-                yield self._task(run, number, item)
+                yield Task(run, number, item)
         yield Task(run, number + 1)
 
     def _pass(self, run: FileRun, read_bytes: int) -> None:
         self.totals.resumed_bytes += read_bytes - run.read_bytes
         run.read_bytes = read_bytes
-
-    def _task(self, run: FileRun, number: int, item: Document | Fault) -> Task:
-        if isinstance(item, Fault) or not item.is_log or run.lost:
-            return Task(run, number, item)
-        try:
-            return Task(run, number, item, opened=open_log(item, self._instructions))
-        except Exception as error:  # noqa: BLE001  # one file never ends the others
-            return Task(run, number, item, failure=failure_of(item, error))
 
     def _begun(self, run: FileRun) -> FileRun | None:
         """Return the run from where it goes on; None where nothing is left to do."""
@@ -275,12 +158,12 @@ class BatchRun:
             run.failed = run.failed or any(record.status == "failed" for record in records)
             run.written = run.written or any(record.status != "failed" for record in records)
 
-    def _write(self, task: Task, done: Sequence[BatchItem]) -> list[Outcome]:
+    def _write(self, done: Concluded) -> list[Outcome]:
         with self._writing:
-            return self._written(task, done)
+            return self._written(done)
 
-    def _written(self, task: Task, done: Sequence[BatchItem]) -> list[Outcome]:
-        run, item = task.run, task.item
+    def _written(self, done: Concluded) -> list[Outcome]:
+        run, item = done.task.run, done.task.item
         if run.lost:
             return []
         self._open[run.journaled.id] = run
@@ -291,7 +174,7 @@ class BatchRun:
             if item is None:
                 self._finish(run)
                 return []
-            return self._add(task, item, *_concluded(task, item, done))
+            return self._add(done, item)
         except OSError as error:
             run.lost = True
             self._open.pop(run.journaled.id, None)
@@ -305,8 +188,8 @@ class BatchRun:
         self.unread.append(record)
         return record, fault
 
-    def _add(self, task: Task, item: Document, outcomes: list[Outcome], body: bytes | None) -> list[Outcome]:
-        run = task.run
+    def _add(self, done: Concluded, item: Document) -> list[Outcome]:
+        run, outcomes, body = done.task.run, done.outcomes, done.body
         if run.part is None:
             run.part = self._part(run)
         if outcomes:
@@ -314,7 +197,7 @@ class BatchRun:
         if body is not None or (item.layout == "jsonl" and not item.is_log):
             run.part.write((body or b"") + item.ending)
         records = [record for record, _ in outcomes]
-        run.waiting.append(JournaledDocument(task.number, _key(item), msgspec.json.encode(records)))
+        run.waiting.append(JournaledDocument(done.task.number, _key(item), msgspec.json.encode(records)))
         self.totals.documents += 1
         self.totals.bytes += len(item.data)
         self.totals.read_bytes += item.read_bytes - run.read_bytes
@@ -360,54 +243,6 @@ class BatchRun:
             with contextlib.suppress(OSError, JournalError):
                 self._checkpoint(run)
             run.part.close()
-
-
-def _is_body(task: Task) -> bool:
-    """Whether the task is one transcript as it is sent, and has to be done."""
-    item = task.item
-    return isinstance(item, Document) and not item.is_log and not task.run.lost and not _is_gap(item)
-
-
-def _is_gap(item: Document) -> bool:
-    return item.blank and item.layout == "jsonl"
-
-
-def _concluded(task: Task, item: Document, done: Sequence[BatchItem]) -> tuple[list[Outcome], bytes | None]:
-    """Return the records of a document, and the bytes to write: None where every transcript of it failed."""
-    if _is_gap(item):
-        return [], item.data
-    if task.failure is not None:
-        return [task.failure], None
-    log = None if task.opened is None else task.opened.log
-    named = [item] if task.opened is None else [document for document, _ in task.opened.transcripts]
-    compacted = [
-        Compacted(document, one.transcript, _outcome_of(one), one.seconds)
-        for document, one in zip(named, done, strict=False)
-    ]
-    try:
-        return conclude(item, log, compacted, task.run.target)
-    except OSError:
-        raise
-    except Exception as error:  # noqa: BLE001  # one document never ends the others
-        return [failure_of(item, error)], None
-
-
-def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:
-    if one.result is not None:
-        return one.result
-    return one.error or RuntimeError(f"the item ended as {one.status}")
-
-
-def _some(tasks: Iterator[Task]) -> list[Task]:
-    """The next few tasks, fewer where they are large: a thread is entered once for them."""
-    found: list[Task] = []
-    room = 1 << 18
-    for task in tasks:
-        found.append(task)
-        room -= len(task.item.data) if isinstance(task.item, Document) else 0
-        if room <= 0 or len(found) == READ_AHEAD:
-            break
-    return found
 
 
 def _key(document: Document) -> bytes:

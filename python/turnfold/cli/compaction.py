@@ -173,9 +173,13 @@ def open_log(document: Document, instructions: Instructions) -> Opened:
 
 
 def compact_document(
-    document: Document, target: Target, instructions: Instructions
+    document: Document, target: Target, instructions: Instructions, *, spare: bool = False
 ) -> tuple[list[Outcome], bytes | None]:
-    """Return the records, and the bytes to write: None where every transcript failed."""
+    """Return the records, and the bytes to write: None where every transcript failed.
+
+    What is wrong with the instructions, or with this program, is raised; to `spare` the other transcripts, it is the
+    outcome of the one at which it showed.
+    """
     try:
         if document.is_log:
             opened = open_log(document, instructions)
@@ -184,17 +188,23 @@ def compact_document(
             opened = Opened(None, [(document, read)], instructions.policy)
     except TurnfoldError as error:
         return [failure_of(document, error)], None
-    done = [_compacted_one(named, transcript, opened.policy, instructions) for named, transcript in opened.transcripts]
+    done = [
+        _compacted_one(named, transcript, opened.policy, instructions, spare=spare)
+        for named, transcript in opened.transcripts
+    ]
     return conclude(document, opened.log, done, target)
 
 
-def _compacted_one(document: Document, transcript: Transcript, policy: Policy, instructions: Instructions) -> Compacted:
+def _compacted_one(
+    document: Document, transcript: Transcript, policy: Policy, instructions: Instructions, *, spare: bool
+) -> Compacted:
     started = perf_counter()
     outcome: CompactionResult | Skip | Exception
     try:
         outcome = _outcome(transcript, policy, instructions)
-    except TurnfoldError as error:
-        if isinstance(error, ArgumentError) and not isinstance(error, UnknownWindowError):
+    except Exception as error:
+        of_transcript = isinstance(error, TurnfoldError) and not isinstance(error, ArgumentError)
+        if not (spare or of_transcript or isinstance(error, UnknownWindowError)):
             raise
         outcome = error
     return Compacted(document, transcript, outcome, perf_counter() - started)

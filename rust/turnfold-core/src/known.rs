@@ -14,6 +14,7 @@ use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
+use crate::caches;
 use crate::formats::WireFormat;
 use crate::keyed::{self, Keyed};
 use crate::transcript::{Message, Segment};
@@ -152,7 +153,7 @@ impl Alike {
     }
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(LIMIT_BYTES));
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(caches::part_of(LIMIT_BYTES)));
 
 /// The message with exactly these bytes, as `format` reads it.
 pub(crate) fn find(format: &dyn WireFormat, bytes: &[u8]) -> Option<Found> {

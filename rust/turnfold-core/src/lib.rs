@@ -1,5 +1,6 @@
 //! The transcript kernel: read, pair, cut, compare, splice. Knows no Python, no files, no clock, no network.
 
+pub mod caches;
 pub mod details;
 pub mod digests;
 pub mod errors;

@@ -10,6 +10,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock, Weak};
 
+use crate::caches;
 use crate::keyed::{self, Keyed};
 use crate::transcript::Transcript;
 
@@ -20,7 +21,7 @@ const FIRST_BYTES: usize = 1 << 10;
 /// How many bytes before a landmark it tells.
 const WINDOW_BYTES: usize = 256;
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(LIMIT_BYTES));
+static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(caches::part_of(LIMIT_BYTES)));
 
 /// The landmarks of a body, from its start on. O(log bytes).
 pub(crate) fn landmarks(body: &[u8]) -> Arc<[u64]> {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over by value")]
 
+mod caches;
 mod checks;
 mod door;
 mod identifiers;
@@ -19,6 +20,8 @@ mod vocabularies;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::caches::share_caches;
     #[pymodule_export]
     use super::checks::{Splits, check_pairs, compare_prefix, layout, repair, rules, scan, split_points};
     #[pymodule_export]

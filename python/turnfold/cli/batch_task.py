@@ -1,0 +1,69 @@
+"""What a batch has in hand: a file that grows, and the documents of it, one after the other."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from turnfold.batch.journal import JournaledDocument, JournaledFile
+from turnfold.cli.compaction import Outcome
+from turnfold.cli.faults import Fault
+from turnfold.cli.inputs import Document
+from turnfold.cli.outputs import Target
+from turnfold.cli.part_file import PartFile
+
+
+@dataclass(slots=True)
+class FileRun:
+    """One file in work. `skip` documents of it are done already. It is `unread` where reading it ended with a fault,
+    and `lost` where its output could not be written: the rest of it is passed over.
+    """
+
+    target: Target
+    journaled: JournaledFile
+    part: PartFile | None = None
+    skip: int = 0
+    written: bool = False
+    failed: bool = False
+    unread: bool = False
+    lost: bool = False
+    read_bytes: int = 0
+    waiting: list[JournaledDocument] = field(default_factory=list)
+
+    @property
+    def path(self) -> Path:
+        """Where its output goes."""
+        if self.target.path is None:
+            raise ValueError("a batch does not write to stdout")
+        return self.target.path
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What the reader hands on: a document of a file, a fault in reading it, or, with neither, its end."""
+
+    run: FileRun
+    number: int = 0
+    item: Document | Fault | None = None
+
+    @property
+    def work(self) -> Document | None:
+        """The document that is to be compacted, if there is one: a blank line is not."""
+        item = self.item
+        return None if not isinstance(item, Document) or self.run.lost or is_gap(item) else item
+
+
+def is_gap(document: Document) -> bool:
+    """Whether it is a blank line, which stays one."""
+    return document.blank and document.layout == "jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """What came of a task: the records of its transcripts, and the bytes to write, None where every one failed.
+
+    `reused` is how many requests to a summarizer were answered with the reply to an equal one.
+    """
+
+    task: Task
+    outcomes: list[Outcome]
+    body: bytes | None
+    reused: int = 0

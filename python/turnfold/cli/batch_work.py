@@ -1,0 +1,204 @@
+"""How the documents of a batch are compacted, many at once, and handed over in their order."""
+
+import math
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+import anyio
+import anyio.to_thread
+
+from turnfold.batch.compact import compact_batch
+from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
+from turnfold.batch.pump import Pump
+from turnfold.batch.remembered import Replies
+from turnfold.cli.batch_crew import Crew, Made
+from turnfold.cli.batch_task import Concluded, Task, is_gap
+from turnfold.cli.compaction import Compacted, Instructions, Opened, Outcome, conclude, failure_of, open_log
+from turnfold.cli.inputs import Document
+from turnfold.model.plan import Skip
+from turnfold.planning.apply import CompactionResult
+from turnfold.summarizers.protocol import Summarizer
+
+READ_AHEAD: Final = 16
+_READ_BYTES: Final = 1 << 18
+"""So many documents are handed on together, or so many bytes: a thread or a process is entered once for them."""
+
+
+class OutOfTimeError(Exception):
+    """The time of the whole run was up before all was done."""
+
+
+class _Few:
+    """The tasks of a run, a few at a time, fewer where they are large."""
+
+    def __init__(self, tasks: Iterator[Task]) -> None:
+        self._tasks = tasks
+        self.all_read = False
+
+    async def __aiter__(self) -> AsyncIterator[list[Task]]:
+        while some := await anyio.to_thread.run_sync(self._next):
+            yield some
+        self.all_read = True
+
+    def _next(self) -> list[Task]:
+        found: list[Task] = []
+        room = _READ_BYTES
+        for task in self._tasks:
+            found.append(task)
+            room -= len(task.item.data) if isinstance(task.item, Document) else 0
+            if room <= 0 or len(found) == READ_AHEAD:
+                break
+        return found
+
+
+async def by_rule(
+    tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, processes: int
+) -> AsyncGenerator[Concluded, None]:
+    """Compact without asking anybody, in so many processes: 0 for threads of this one.
+
+    After the run's deadline no further task is begun. Raises `OutOfTimeError` where some were left.
+    """
+    crew, few = Crew(instructions, processes), _Few(tasks)
+
+    async def work(_: int, some: list[Task]) -> list[Concluded]:
+        given = [task.work for task in some]
+        wanted = [(document, task.run.target) for task, document in zip(some, given, strict=True) if document]
+        made = iter(await crew.compact(wanted) if wanted else ())
+        return [
+            Concluded(task, *(_unworked(task) if document is None else next(made)))
+            for task, document in zip(some, given, strict=True)
+        ]
+
+    seconds = math.inf if limits.deadline_seconds is None else limits.deadline_seconds
+    pump = Pump(
+        few,
+        work,
+        at_once=limits.concurrency,
+        ahead=limits.concurrency,
+        ordered=True,
+        take_until=anyio.current_time() + seconds,
+    )
+    async with pump.started():
+        while (done := await pump.next()) is not None:
+            for one in done:
+                yield one
+    if not few.all_read:
+        raise OutOfTimeError
+
+
+def _unworked(task: Task) -> Made:
+    return [], task.item.data if isinstance(task.item, Document) and is_gap(task.item) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A task, and what was read of it where it is a log; a `failure` says why it could not be."""
+
+    task: Task
+    opened: Opened | None = None
+    failure: Outcome | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry(BatchEntry):
+    """A transcript of a task; `last` says that the task is done with it."""
+
+    read: _Read
+    last: bool
+
+
+class _NoTranscriptError(Exception):
+    """Stands for a task that has no transcript, in its place."""
+
+
+async def asked(
+    tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, summarizer: Summarizer, replies: Replies
+) -> AsyncGenerator[Concluded, None]:
+    """Compact with the summaries of a model. Raises `OutOfTimeError` where some tasks were left at the deadline."""
+    few = _Few(tasks)
+    batch = compact_batch(
+        _entries(few, instructions),
+        instructions.policy,
+        summarizer,
+        limits=limits,
+        ordered=True,
+        encoding=instructions.encoding,
+        model=instructions.model,
+        state=instructions.state,
+        replies=replies,
+    )
+    async with aclosing(batch):
+        done: list[BatchItem] = []
+        async for item in batch:
+            if item.status == "deadline":
+                raise OutOfTimeError
+            done.append(item)
+            entry = item.item
+            if isinstance(entry, _Entry) and entry.last:
+                made = await anyio.to_thread.run_sync(_concluded, entry.read, done)
+                yield Concluded(entry.read.task, *made, reused=sum(one.reused for one in done))
+                done = []
+    if not few.all_read:
+        raise OutOfTimeError
+
+
+async def _entries(few: _Few, instructions: Instructions) -> AsyncIterator[_Entry]:
+    async for some in few:
+        for read in await anyio.to_thread.run_sync(partial(_read, some, instructions)):
+            for entry in _entries_of(read, instructions):
+                yield entry
+
+
+def _read(some: Sequence[Task], instructions: Instructions) -> list[_Read]:
+    return [_read_one(task, instructions) for task in some]
+
+
+def _read_one(task: Task, instructions: Instructions) -> _Read:
+    document = task.work
+    if document is None or not document.is_log:
+        return _Read(task)
+    try:
+        return _Read(task, open_log(document, instructions))
+    except Exception as error:  # noqa: BLE001  # one file never ends the others
+        return _Read(task, failure=failure_of(document, error))
+
+
+def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
+    """The transcripts of a task; what has none is an entry, too, and so keeps its place among the results."""
+    document = read.task.work
+    if read.opened is not None and read.opened.transcripts:
+        last = len(read.opened.transcripts) - 1
+        for place, (_, transcript) in enumerate(read.opened.transcripts):
+            yield _Entry(item=transcript, policy=read.opened.policy, read=read, last=place == last)
+    elif document is not None and not document.is_log:
+        yield _Entry(item=document.data, format=instructions.wanted.format, read=read, last=True)
+    else:
+        yield _Entry(item=_NoTranscriptError(), read=read, last=True)
+
+
+def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
+    """Return the records of a document, and the bytes to write: None where every transcript of it failed."""
+    item = read.task.item
+    if not isinstance(item, Document) or is_gap(item):
+        return _unworked(read.task)
+    if read.failure is not None:
+        return [read.failure], None
+    log = None if read.opened is None else read.opened.log
+    named = [item] if read.opened is None else [document for document, _ in read.opened.transcripts]
+    compacted = [
+        Compacted(document, one.transcript, _outcome_of(one), one.seconds)
+        for document, one in zip(named, done, strict=False)
+    ]
+    try:
+        return conclude(item, log, compacted, read.task.run.target)
+    except Exception as error:  # noqa: BLE001  # one document never ends the others
+        return [failure_of(item, error)], None
+
+
+def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:
+    if one.result is not None:
+        return one.result
+    return one.error or RuntimeError(f"the item ended as {one.status}")

@@ -1,0 +1,169 @@
+"""batch by rule over much input: in processes, each of which may end at any moment."""
+
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path, PurePath
+from typing import Any
+
+import anyio
+import anyio.to_process
+import pytest
+from anyio import BrokenWorkerProcess
+
+from turnfold import presets
+from turnfold.cli.batch_crew import Crew, compact_each
+from turnfold.cli.compaction import Instructions
+from turnfold.cli.inputs import Document, InputFile
+from turnfold.cli.outputs import Target
+from turnfold.testing.generators import anthropic_messages, openai_chat
+
+OPTIONS = ["--preset", "observation_mask", "--limit-tokens", "20000"]
+LINES = 72
+INSTRUCTIONS = Instructions(presets.token_threshold(limit_tokens=1_000))
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Over 8 MB in two files of JSON lines, one of which is broken, and a log."""
+    folder = tmp_path_factory.mktemp("much")
+    for name, make in (("a", openai_chat), ("b", anthropic_messages)):
+        lines = [json.dumps(make(seed, turns=40, result_words=230)) for seed in range(LINES // 2)]
+        lines[7] = "{"
+        (folder / f"{name}.jsonl").write_text("\n".join(lines))
+    shutil.copy(Path(__file__).parents[1] / "containers" / "samples" / "sharegpt.json", folder)
+    return folder
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file() and p.name[0] != "."}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(run, inputs, tmp_path_factory):
+    """What threads of one process write, and the records."""
+    out = tmp_path_factory.mktemp("undisturbed")
+    ran = run("batch", inputs, "-o", out, *OPTIONS, "--json", "--concurrency", "1")
+    assert ran.status == 1
+    return contents(out), ran.records
+
+
+def start(inputs: Path, out: Path, *more: str) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-m", "turnfold", "batch", inputs, "-o", out, *OPTIONS, "--json", "--concurrency", "2"]
+    return subprocess.Popen(
+        [*map(str, command), *more],
+        bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096, start_new_session=True,
+    )  # fmt: skip
+
+
+def read_lines(process: "subprocess.Popen[bytes]", count: int) -> int:
+    assert process.stdout is not None
+    return sum(1 for _ in zip(range(count), process.stdout, strict=False))
+
+
+def children(process: "subprocess.Popen[bytes]") -> list[int]:
+    found = Path(f"/proc/{process.pid}/task").glob("*/children")
+    return [int(pid) for path in found for pid in path.read_text(encoding="ascii").split()]
+
+
+def plain(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key not in {"seconds", "output"}}
+
+
+@pytest.mark.slow
+def test_processes_write_what_threads_write(inputs, undisturbed, tmp_path):
+    process = start(inputs, tmp_path)
+    assert read_lines(process, 1) == 1
+    assert len(children(process)) == 2
+    out, err = process.communicate()
+    assert process.returncode == 1, err.decode()
+    assert contents(tmp_path) == undisturbed[0]
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [plain(record) for record in records] == [plain(record) for record in undisturbed[1][1:]]
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_takes_nothing_with_it(inputs, undisturbed, tmp_path):
+    process = start(inputs, tmp_path)
+    for _ in range(3):
+        assert read_lines(process, 5) == 5
+        os.kill(children(process)[0], signal.SIGKILL)
+    _, err = process.communicate()
+    assert process.returncode == 1, err.decode()
+    assert err.count(b"turnfold: ") == 2, err.decode()
+    assert contents(tmp_path) == undisturbed[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["kill", "ctrl_c"])
+def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(run, inputs, undisturbed, tmp_path, way):
+    process = start(inputs, tmp_path)
+    assert read_lines(process, 12) == 12
+    others = [os.pidfd_open(pid) for pid in children(process)]
+    if way == "kill":
+        process.kill()
+    else:
+        os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == (-signal.SIGKILL if way == "kill" else 130), err.decode()
+    assert b"Traceback" not in err
+    assert len(others) == 2
+    for descriptor in others:
+        # Readable once the process has ended.
+        assert select.select([descriptor], [], [], 60)[0]
+        os.close(descriptor)
+    assert run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume").status == 1
+    assert contents(tmp_path) == undisturbed[0]
+
+
+def work(count: int) -> list[tuple[Document, Target]]:
+    file = InputFile(None, "-", PurePath("stdin"))
+    bodies = (json.dumps(openai_chat(seed, turns=30)).encode() for seed in range(count))
+    return [(Document(file, k, body, b"\n", "jsonl"), Target(file, None)) for k, body in enumerate(bodies)]
+
+
+@pytest.mark.parametrize("fatal", [set(), {2}, {0, 3}])
+def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fatal):
+    asked: list[list[int]] = []
+
+    async def run_sync(function: Any, some: Any, *more: Any, limiter: object, cancellable: bool) -> Any:
+        assert cancellable
+        asked.append([document.index for document, _ in some])
+        if fatal & set(asked[-1]):
+            raise BrokenWorkerProcess
+        return compact_each(some, INSTRUCTIONS)
+
+    monkeypatch.setattr(anyio.to_process, "run_sync", run_sync)
+    given = work(4)
+
+    async def compact() -> Any:
+        return await Crew(INSTRUCTIONS, 2).compact(given)
+
+    made = anyio.run(compact)
+    expected = compact_each(given, INSTRUCTIONS)
+    for index, (outcomes, body) in enumerate(made):
+        record, fault = outcomes[0]
+        if index in fatal:
+            assert (record.status, record.reason, record.index, body) == ("failed", "process_ended", index, None)
+            assert "it may need more memory" in fault.line()
+        else:
+            assert body == expected[index][1]
+            assert record.status == expected[index][0][0][0].status == "compacted"
+    assert [index for index in range(4) if asked.count([index]) == 2] == sorted(fatal)
+
+
+def test_tables_that_are_shared_by_processes_say_the_same():
+    script = (
+        "import sys, turnfold; from turnfold import _core; _core.share_caches(int(sys.argv[1]));"
+        "from turnfold.testing.generators import openai_chat;"
+        "print([turnfold.Transcript.from_messages(openai_chat(k)['messages']).tokens().n for k in (1, 2, 1)])"
+    )
+    said = {
+        subprocess.run([sys.executable, "-c", script, among], capture_output=True, check=True).stdout
+        for among in ("0", "1", "1000000000")
+    }
+    assert len(said) == 1
