@@ -4,10 +4,11 @@
 
 Prints transcripts, megabytes and tokens a second and the peak memory, with one worker and with two, beside metering
 alone (a thread a file); and the same with two for twice the input, to show that memory does not grow with it.
-`--transcripts 10000 --words 230` is about 1 GB. DIR is compacted instead of generated transcripts. `--peers N` has `trim_messages` of
-LiteLLM, in a thread pool, do the first N of the same transcripts. `--crashes` kills a run so many times at moments of
-chance and compares what it wrote in the end with what an undisturbed run writes, byte by byte. `--stream` puts so many
-megabytes through a pipe, and looks at the memory meanwhile. Each run is a process of its own; answers are compared.
+`--transcripts 10000 --words 230` is about 1 GB. DIR is compacted instead of generated transcripts. `--peers N` has
+`trim_messages` of LiteLLM, in a thread pool, do the first N of the same transcripts. `--crashes` kills a run so many
+times at moments of chance and compares what it wrote in the end with what an undisturbed run writes, byte by byte.
+`--stream` puts so many megabytes through a pipe, and looks at the memory meanwhile. Each run is a process of its own;
+answers are compared.
 """
 
 import argparse
