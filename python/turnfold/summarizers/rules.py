@@ -255,13 +255,14 @@ def _whole(request: SummaryRequest, schema: SummarySchema, source: _Source, ledg
     for topic, line, _ in source.lines:
         texts.setdefault(topic, []).append(line)
     unique = {topic: list(reversed(dict.fromkeys(reversed(own)))) for topic, own in texts.items()}
+    # Most often it is far too much: then nothing else needs to be known.
+    if not meter.fits(render_sections(schema, unique), request.max_tokens, request.encoding):
+        return None
     missing = ledger.missing("\n".join(text for own in unique.values() for text in own))
     if missing:
         unique["identifiers"] = [", ".join(missing)]
     text = render_sections(schema, unique) if unique else ""
-    # A token is at least one byte, and seldom more than eight: what is far too long need not be counted.
-    fits = len(text) <= 40 * request.max_tokens and meter.count(text, request.encoding) <= request.max_tokens
-    return text if fits else None
+    return text if meter.fits(text, request.max_tokens, request.encoding) else None
 
 
 def _first_words(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import sqrt
 
 from turnfold.prompts.schema import Topic
@@ -45,6 +45,7 @@ class Chooser:
             return _rank(one, needed, sharing[one.topic, one.label])
 
         self._ranked = sorted(candidates, key=rank)
+        self._least = min((one.tokens - one.label_tokens for one in candidates), default=0)
         self._headings = headings
         self._open: Counter[str] = Counter()
         self._labels: Counter[tuple[Topic, str]] = Counter()
@@ -68,12 +69,17 @@ class Chooser:
     def _take(self, room: int) -> bool:
         before = len(self.chosen)
         for index, candidate in enumerate(self._ranked):
+            if room < self._least:
+                break
             if index in self._taken:
                 continue
-            needed = self._at.get((candidate.topic, candidate.after)) if candidate.after is not None else None
-            together = [index] if needed is None or needed in self._taken else [needed, index]
-            wanted = [self._ranked[k] for k in together]
-            tokens = self.heading(candidate.topic) + sum(map(self._cost, wanted))
+            needed = None if candidate.after is None else self._at.get((candidate.topic, candidate.after))
+            tokens = self.heading(candidate.topic) + self._cost(candidate)
+            if needed is None or needed in self._taken:
+                together, wanted = [index], [candidate]
+            else:
+                together, wanted = [needed, index], [self._ranked[needed], candidate]
+                tokens += self._cost(self._ranked[needed])
             if tokens <= room:
                 room -= tokens
                 self._taken.update(together)
@@ -84,7 +90,9 @@ class Chooser:
 
     def _cost(self, one: Candidate) -> int:
         """What a line costs; a label that stands there already is not paid for again."""
-        return one.tokens - (one.label_tokens if self._labels[one.topic, one.label] else 0)
+        if one.label_tokens and self._labels[one.topic, one.label]:
+            return one.tokens - one.label_tokens
+        return one.tokens
 
     def drop_last(self) -> None:
         """Give back what was taken last."""
@@ -122,7 +130,7 @@ def _density(worth: float, tokens: int) -> float:
 
 def joined(chosen: Sequence[Candidate]) -> dict[Topic, list[str]]:
     """Set lines by topic, in order: sentences of one message as one item, and under one label what shares it."""
-    lines: dict[Topic, list[Candidate]] = {}
+    lines: dict[Topic, list[tuple[Candidate, list[str]]]] = {}
     last: Candidate | None = None
     for one in sorted(chosen, key=lambda c: (c.topic, c.order)):
         own = lines.setdefault(one.topic, [])
@@ -134,23 +142,22 @@ def joined(chosen: Sequence[Candidate]) -> dict[Topic, list[str]]:
             and one.topic in {"users", "findings"}
             and not labelled
         ):
-            gap = " " if one.order[1] == last.order[1] + 1 else " ... "
-            own[-1] = replace(own[-1], text=own[-1].text + gap + one.text)
+            own[-1][1].append((" " if one.order[1] == last.order[1] + 1 else " ... ") + one.text)
         else:
-            own.append(one)
+            own.append((one, [one.text]))
         last = one
-    return {topic: _under_labels(own) for topic, own in lines.items()}
+    return {topic: _under_labels([(one, "".join(parts)) for one, parts in own]) for topic, own in lines.items()}
 
 
-def _under_labels(lines: Sequence[Candidate]) -> list[str]:
-    labels = Counter(one.label for one in lines if one.begins_with_label)
+def _under_labels(lines: Sequence[tuple[Candidate, str]]) -> list[str]:
+    labels = Counter(one.label for one, _ in lines if one.begins_with_label)
     texts: list[str] = []
     places: dict[str, int] = {}
-    for one in lines:
-        if labels[one.label] < _SHARED_LABEL or not one.begins_with_label:
-            texts.append(one.text)
+    for one, text in lines:
+        if not one.begins_with_label or labels[one.label] < _SHARED_LABEL:
+            texts.append(text)
             continue
-        said = one.text[len(one.label) :].lstrip(" :：")
+        said = text[len(one.label) :].lstrip(" :：")
         if one.label in places:
             texts[places[one.label]] += f"\n{said}"
         else:
