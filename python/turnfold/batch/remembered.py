@@ -72,7 +72,7 @@ class Remembered(Wrapping):
     def __init__(self, summarizer: Summarizer, replies: SharedReplies, identity: str) -> None:
         super().__init__(summarizer)
         self._replies = replies
-        self._identity = identity.encode()
+        self._identity = identity
         self.reused = 0
 
     @property
@@ -102,7 +102,12 @@ class Remembered(Wrapping):
             done.set()
 
     def _key(self, request: SummaryRequest) -> bytes:
-        return hashlib.blake2b(self._identity + b"\0" + msgspec.msgpack.encode(request), digest_size=20).digest()
+        return request_key(request, self._identity)
+
+
+def request_key(request: SummaryRequest, identity: str) -> bytes:
+    """Return what equal requests to one summarizer have in common. O(bytes of the request)."""
+    return hashlib.blake2b(identity.encode() + b"\0" + msgspec.msgpack.encode(request), digest_size=20).digest()
 
 
 def _is_whole(reply: object) -> bool:

@@ -1,12 +1,10 @@
 """`turnfold batch --dry-run`: what a run would save, and what it would cost."""
 
 import argparse
-import hashlib
 from collections.abc import Iterable, Iterator
 from time import perf_counter
 
-import msgspec
-
+from turnfold.batch.remembered import request_key
 from turnfold.cli.batch_totals import Totals
 from turnfold.cli.display import number
 from turnfold.cli.faults import Fault, FaultLog
@@ -47,7 +45,7 @@ class Cost:
         """Count the requests of one transcript."""
         for request in requests:
             self.summaries += 1
-            key = hashlib.blake2b(msgspec.msgpack.encode(request), digest_size=16).digest()
+            key = request_key(request, "")
             if key in self._asked:
                 self.equal += 1
                 continue
