@@ -168,7 +168,7 @@ fn tokens(transcript: &Transcript) {
 fn texts(transcript: &Transcript) {
     let blocks = transcript.messages().flat_map(|message| message.blocks());
     let texts: Vec<String> = blocks.flat_map(|block| block.texts()).map(String::from).collect();
-    let found = extract_messages(transcript, 0..transcript.len());
+    let found = extract_messages(transcript, std::iter::once(0..transcript.len()));
     let mut seen = HashSet::new();
     for identifier in &found {
         assert!(seen.insert(&identifier.text));

@@ -29,10 +29,7 @@ def scan(
     provider minds them. With an earlier transcript `before`, what the provider signed or sealed there must be as it was
     (`changed_seal`); raises `ArgumentError` for one of another format. O(messages of both).
     """
-    if before is not None and before.format != transcript.format:
-        raise ArgumentError(f"A transcript in {transcript.format} cannot be compared with one in {before.format}")
-    earlier = None if before is None else kernel_of(before)
-    report = _core.scan(kernel_of(transcript), earlier, _fields(options))
+    report = _core.scan(kernel_of(transcript), _earlier(transcript, before), _fields(options))
     findings, pairs, pending, orphans, abandoned, call_ids, result_ids, unknown = report
     found = tuple(Finding(*fields) for fields in findings)
     return IntegrityReport(
@@ -46,6 +43,22 @@ def scan(
         duplicate_result_ids=tuple(result_ids),
         unknown_kinds=tuple(unknown),
     )
+
+
+def findings(
+    transcript: Transcript, options: ScanOptions = BODY_ONLY, *, before: Transcript | None = None
+) -> tuple[Finding, ...]:
+    """Return the findings of such a scan alone."""
+    found = _core.findings(kernel_of(transcript), _earlier(transcript, before), _fields(options))
+    return tuple(Finding(*fields) for fields in found)
+
+
+def _earlier(transcript: Transcript, before: Transcript | None) -> _core.Transcript | None:
+    if before is None:
+        return None
+    if before.format != transcript.format:
+        raise ArgumentError(f"A transcript in {transcript.format} cannot be compared with one in {before.format}")
+    return kernel_of(before)
 
 
 def check_pairs(transcript: Transcript) -> PairCheck:
@@ -212,6 +225,25 @@ def layout(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> Layout:
     return Layout(tuple(turns), folded, barrier, tuple(lasting), reasoned_loop)
 
 
+def open_results(
+    transcript: Transcript,
+    start: int,
+    stop: int,
+    options: ScanOptions = BODY_ONLY,
+    *,
+    encoding: str,
+    short_bytes: int,
+    beginning: str,
+) -> list[tuple[int, int, int, str | None, str | None]]:
+    """Find the rewritable tool results of messages `[start, stop)`: message, block, tokens, tool, text.
+
+    The tool is that of the call which it answers. The text is None where it takes more than `short_bytes` in the body,
+    or begins otherwise than with `beginning`. O(messages) after the first count.
+    """
+    kernel = kernel_of(transcript)
+    return kernel.open_results(encoding, start, stop, _fields(options), short_bytes, beginning)
+
+
 def compare_prefix(
     before: Transcript, after: Transcript, *, encoding: str | None = None, model: str | None = None
 ) -> PrefixReport:
@@ -230,6 +262,17 @@ def compare_prefix(
         before_is_prefix=before_is_prefix,
         ignoring_cache_markers=ignoring_cache_markers,
     )
+
+
+def identifiers_around(
+    transcript: Transcript, ranges: Iterable[range], result: Transcript, tail: int, *, known: Iterable[str] = ()
+) -> list[tuple[str, bool, bool]]:
+    """Say of identifiers whether they occur in `result` before message `tail`, and whether from it on.
+
+    They are those of `known` and then those in ranges of messages of `transcript`, each once. Linear in all bytes.
+    """
+    parts = [(part.start, part.stop) for part in ranges]
+    return _core.identifiers_around(list(known), kernel_of(transcript), parts, kernel_of(result), tail)
 
 
 _Fields = tuple[

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
-from turnfold.model.blocks import Block, BlockHead, Role
+from turnfold.model.blocks import Block, BlockHead, BlockKind, Role
 from turnfold.model.counts import DEFAULT_ENCODING, CountMode, TokenCount
 from turnfold.model.summary import ToolDigest
 from turnfold.model.thinking import BoundReasoning
@@ -80,12 +80,17 @@ class Transcript:
         Ranges stand in order and don't overlap. Their messages keep bytes, objects and counts. Raises a `ReadError`
         for new bytes that are no message, an `ArgumentError` for a range that is not there.
         """
+        given: list[tuple[int, int] | bytes] = []
         for part in parts:
-            if not isinstance(part, range | bytes):
+            if isinstance(part, bytes):
+                given.append(part)
+            elif not isinstance(part, range):
                 raise TypeError(f"a part is a range or bytes, not {type(part).__name__}")
-            if isinstance(part, range) and (part.step != 1 or part.start < 0 or part.stop < 0):
+            elif part.step != 1 or part.start < 0 or part.stop < 0:
                 raise ArgumentError("A range of messages has step 1 and no negative end")
-        kernel = self.kernel.splice([_ends(part) if isinstance(part, range) else part for part in parts])
+            else:
+                given.append(_ends(part))
+        kernel = self.kernel.splice(given)
         if self._objects is None:
             return type(self)(kernel)
         objects: list[Message | None] = []
@@ -101,7 +106,11 @@ class Transcript:
 
     def rewrite(self, message_index: int, texts: Mapping[int, str]) -> bytes:
         """Return the JSON of one message with the texts of some blocks replaced, by block index."""
-        return self.kernel.rewrite(self._index(message_index), _by_block(texts))
+        return self.rewrite_each([(message_index, texts)])[0]
+
+    def rewrite_each(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[bytes]:
+        """Do the same with several messages, in one call of the kernel."""
+        return self.kernel.rewrite(self._edits(edits))
 
     def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
         """Return the JSON of one message without some of its blocks; every other byte stays.
@@ -240,13 +249,25 @@ class Transcript:
             self._block_heads = tuple(tuple(starmap(BlockHead, heads)) for heads in self.kernel.block_heads())
         return self._block_heads
 
+    def places(self, kind: BlockKind, start: int = 0) -> list[tuple[int, int, str | None]]:
+        """Find the blocks of a kind in messages from `start` on: message, block, the tool's name. O(blocks)."""
+        return self.kernel.places(kind, max(start, 0))
+
+    def messages_with(self, part: bytes) -> list[int]:
+        """Find the messages whose own bytes hold `part`. O(bytes)."""
+        return self.kernel.messages_with(part)
+
     def identifiers(self, start: int = 0, stop: int | None = None) -> tuple[str, ...]:
         """Find the identifiers in the texts of messages `[start, stop)`: each once, in the order first seen.
 
         Paths, addresses, ids, names of code and errors; call ids are not among them. Linear in the bytes.
         """
         start, stop, _ = slice(start, stop).indices(len(self))
-        return tuple(text for _, text in self.kernel.identifiers(start, max(start, stop)))
+        return self.identifiers_of([range(start, max(start, stop))])
+
+    def identifiers_of(self, ranges: Iterable[range]) -> tuple[str, ...]:
+        """Find those in several ranges of messages, in the order of the ranges."""
+        return tuple(text for _, text in self.kernel.identifiers([_ends(part) for part in ranges]))
 
     def digests(self, start: int = 0, stop: int | None = None) -> tuple[ToolDigest, ...]:
         """Say what each tool call of messages `[start, stop)` did, by rule. Linear in the bytes of both halves."""
@@ -295,6 +316,22 @@ class Transcript:
             raise ArgumentError(f'mode is "exact", "bounds" or "estimate", not {mode!r}')
         return TokenCount(*self.kernel.tokens(*by, model, span))
 
+    def counter(self, encoding: str | None, model: str | None) -> Callable[[int, int], TokenCount]:
+        """Return what counts messages `[start, stop)` as `tokens` does, by an encoding that is looked up once."""
+        by, kernel = self._encoding(encoding, model), self.kernel
+
+        def counted(start: int, stop: int) -> TokenCount:
+            return TokenCount(*kernel.tokens(*by, model, (start, stop)))
+
+        return counted
+
+    def each_tokens(self, *, bound: bool, encoding: str | None = None, model: str | None = None) -> list[int]:
+        """Count each message alone, as `tokens(index, index + 1)` does: by `hi` for a bound, else by `n`.
+
+        O(messages) after the first count.
+        """
+        return self.kernel.each_tokens(*self._encoding(encoding, model), model, bound)
+
     def fits(
         self,
         limit_tokens: int,
@@ -326,10 +363,12 @@ class Transcript:
 
         O(bytes of those messages).
         """
-        given = [(self._index(message_index), _by_block(texts)) for message_index, texts in edits]
-        return [
-            TokenCount(*count) for count in self.kernel.edited_tokens(*self._encoding(encoding, model), model, given)
-        ]
+        by = self._encoding(encoding, model)
+        return list(starmap(TokenCount, self.kernel.edited_tokens(*by, model, self._edits(edits))))
+
+    def _edits(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[tuple[int, list[tuple[int, str]]]]:
+        count = len(self)
+        return [(index if 0 <= index < count else self._index(index), _by_block(texts)) for index, texts in edits]
 
     def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         if encoding is not None:
@@ -350,9 +389,12 @@ class Transcript:
 
 
 def _by_block(texts: Mapping[int, str]) -> list[tuple[int, str]]:
-    if any(block_index < 0 for block_index in texts):
-        raise ArgumentError(f"There is no block {min(texts)}")
-    return list({min(block_index, sys.maxsize): text for block_index, text in texts.items()}.items())
+    for block_index in texts:
+        if block_index < 0:
+            raise ArgumentError(f"There is no block {min(texts)}")
+        if block_index > sys.maxsize:
+            return list({min(other, sys.maxsize): text for other, text in texts.items()}.items())
+    return list(texts.items())
 
 
 def _ends(part: range) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from turnfold.model.summary import Usage
 from turnfold.model.thinking import ThinkingReport
 from turnfold.objects import Message
 from turnfold.planning.fill import Opening, openings
-from turnfold.planning.rewritten import Edited, edited_message, stripped_message
+from turnfold.planning.rewritten import Edited, edited_texts, stripped_message
 from turnfold.planning.wrapper import recognise
 from turnfold.transcript import Transcript
 
@@ -132,6 +132,7 @@ class CompactionResult(Applied):
         )
 
 
+_CHANGES: Final = (SummaryHole, EditBlocks, DropRange)
 _APPLIED: Final = tuple(field.name for field in fields(Applied))
 
 
@@ -177,33 +178,34 @@ def parts_of(
     Also the place of the first summary in it. Texts are cut in `encoding`.
     """
     parts: list[range | bytes] = []
-    places: list[int] = []
-    at = 0
+    summary_at: int | None = None
     waiting = iter(summaries)
-
-    def add(part: range | bytes) -> None:
-        nonlocal at
-        parts.append(part)
-        at += len(part) if isinstance(part, range) else 1
-
+    edits = [tile for tile in tiles if isinstance(tile, EditBlocks)]
+    edited = iter(transcript.rewrite_each((tile.start, _texts(transcript, tile, encoding)) for tile in edits))
     for tile in tiles:
         match tile:
             case SummaryHole(kept=kept):
-                places.append(at)
-                add(next(waiting))
-                for one in kept:
-                    add(_kept(transcript, one))
+                if summary_at is None:
+                    summary_at = sum(len(part) if isinstance(part, range) else 1 for part in parts)
+                parts.append(next(waiting))
+                parts += [_kept(transcript, one) for one in kept]
             case KeepRange() | StripBlocks():
-                add(_kept(transcript, tile))
-            case EditBlocks(start=index, stripped=stripped):
-                edit = Edited(tile.blocks, tile.max_tokens, tile.side, tile.replaced)
-                message = edited_message(transcript, index, edit, encoding)
-                add(stripped_message(transcript.splice([message]), 0, stripped) if stripped else message)
+                parts.append(_kept(transcript, tile))
+            case EditBlocks(stripped=stripped):
+                message = next(edited)
+                parts.append(stripped_message(transcript.splice([message]), 0, stripped) if stripped else message)
             case DropRange():
                 pass
             case _:
                 assert_never(tile)
-    return parts, places[0] if places else 0
+    return parts, summary_at or 0
+
+
+def _texts(transcript: Transcript, tile: EditBlocks, encoding: str) -> dict[int, str]:
+    if not tile.blocks:
+        return dict(tile.replaced)
+    edit = Edited(tile.blocks, tile.max_tokens, tile.side, tile.replaced)
+    return edited_texts(transcript, tile.start, edit, encoding)
 
 
 def _kept(transcript: Transcript, tile: KeepRange | StripBlocks) -> range | bytes:
@@ -221,9 +223,9 @@ def _judge(
     texts: Sequence[str],
     summary_at: int,
 ) -> Applied | Skip:
-    report = checks.scan(result, plan.options, before=transcript)
-    if not report.ok:
-        errors = tuple(finding for finding in report.findings if finding.severity == "error")
+    findings = checks.findings(result, plan.options, before=transcript)
+    errors = tuple(finding for finding in findings if finding.severity == "error")
+    if errors:
         return Skip("invalid_output", f"The result would not be valid: {errors[0].text}.", plan.before, errors)
     after = result.tokens(encoding=plan.encoding, model=plan.model)
     if after.n >= plan.before.n:
@@ -241,7 +243,7 @@ def _judge(
         before=plan.before,
         after=after,
         plan=plan,
-        findings=report.findings,
+        findings=findings,
         prefix=checks.compare_prefix(transcript, result, encoding=plan.encoding, model=plan.model),
         identifiers=_identifiers(transcript, result, plan, opened, texts),
         task_kept=_task_kept(transcript, plan, opened),
@@ -264,22 +266,18 @@ def _identifiers(
     transcript: Transcript, result: Transcript, plan: CompactionPlan, opened: Sequence[Opening], texts: Sequence[str]
 ) -> IdentifierReport:
     """Compare what went with what is there now. Linear in all bytes."""
-    changed = dict.fromkeys(name for opening in opened for name in opening.identifiers)
-    for part in edited_or_dropped(plan):
-        changed.update(dict.fromkeys(transcript.identifiers(part.start, part.stop)))
-    names = tuple(changed)
-    before, behind = _around_tail(result, plan)
-    early, late = before.surviving(names), behind.surviving(names)
-    there = [one or other for one, other in zip(early, late, strict=True)]
+    replaced = [name for opening in opened for name in opening.identifiers]
+    names = checks.identifiers_around(transcript, edited_or_dropped(plan), result, _tail(result, plan), known=replaced)
     written = tuple(dict.fromkeys(name for text in texts for name in meter.identifiers(_own_words(text))))
     # What the source names needs no second look.
-    unseen = [name for name in written if name not in changed]
+    source = {name for name, _, _ in names} if written else set[str]()
+    unseen = [name for name in written if name not in source]
     strange = {name for name, known in zip(unseen, transcript.surviving(unseen), strict=True) if not known}
     return IdentifierReport(
-        kept=tuple(n for n, kept in zip(names, there, strict=True) if kept),
-        lost=tuple(n for n, kept in zip(names, there, strict=True) if not kept),
+        kept=tuple(name for name, early, late in names if early or late),
+        lost=tuple(name for name, early, late in names if not (early or late)),
         new=tuple(name for name in written if name in strange),
-        referenced_later=tuple(n for n, first, then in zip(names, early, late, strict=True) if then and not first),
+        referenced_later=tuple(name for name, early, late in names if late and not early),
     )
 
 
@@ -293,11 +291,10 @@ def edited_or_dropped(plan: CompactionPlan) -> Iterator[range]:
             yield range(tile.start, tile.stop)
 
 
-def _around_tail(result: Transcript, plan: CompactionPlan) -> tuple[Transcript, Transcript]:
-    """Cut a result where what it kept behind the last change begins."""
-    changes = (tile.stop for tile in plan.tiles if isinstance(tile, SummaryHole | EditBlocks | DropRange))
-    start = len(result) - (plan.messages - max(changes, default=0))
-    return result.splice([range(start)]), result.splice([range(start, len(result))])
+def _tail(result: Transcript, plan: CompactionPlan) -> int:
+    """Return where in a result begins what it kept behind the last change."""
+    changes = (tile.stop for tile in reversed(plan.tiles) if isinstance(tile, _CHANGES))
+    return len(result) - (plan.messages - next(changes, 0))
 
 
 def _own_words(text: str) -> str:

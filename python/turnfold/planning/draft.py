@@ -84,6 +84,7 @@ class Draft:
     reasons: list[NotSelected] = field(default_factory=list)
     _saved: dict[int, int] = field(default_factory=dict)
     _saved_tokens: int = 0
+    _counted: tuple[Selection | None, int] | None = None
 
     @property
     def transcript(self) -> Transcript:
@@ -125,8 +126,17 @@ class Draft:
         kept = self.measure.tokens - self._saved_tokens
         if self.measure.whole.source != "exact":
             # Bounds of estimates are rounded part by part: one token a part makes up for it.
-            kept += 2 + len(self.edited) + len(self.stripped) + 2 * len(self.gone)
-        return kept - sum(self.measure.messages(going.start, going.stop) for going in self.gone)
+            kept += 2 + len(self.edited) + len(self.stripped)
+        return kept - self._gone_tokens()
+
+    def _gone_tokens(self) -> int:
+        """What the messages that are not in the result count at least: asked for with each edit, so remembered."""
+        if self._counted is None or self._counted[0] is not self.selection:
+            gone = self.gone
+            tokens = sum(self.measure.messages(going.start, going.stop) for going in gone)
+            rounded = 0 if self.measure.whole.source == "exact" else 2 * len(gone)
+            self._counted = self.selection, tokens - rounded
+        return self._counted[1]
 
     def tokens_with_most(self) -> int:
         """At most what the result counts, with the largest summary that the policy allows."""
@@ -173,7 +183,7 @@ class Draft:
         return changed
 
     def _edit(self, index: int, edit: Edited, tokens: int) -> bool:
-        saved = self.measure.messages(index, index + 1) - tokens
+        saved = self.measure.message(index) - tokens
         if saved <= self._saved.get(index, 0):
             return False
         self._saved_tokens += saved - self._saved.get(index, 0)

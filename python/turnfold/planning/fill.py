@@ -111,11 +111,7 @@ def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:
         encoding=measure.encoding,
         quotes=fitted,
         task_kept=task_kept,
-        identifiers=tuple(
-            dict.fromkeys(
-                name for going in hole.gone for name in ground.transcript.identifiers(going.start, going.stop)
-            )
-        ),
+        identifiers=ground.transcript.identifiers_of(range(going.start, going.stop) for going in hole.gone),
         room_tokens=_room(measure, hole, record, fitted),
         source_tokens=sum(measure.messages(going.start, going.stop) for going in hole.gone),
         _measure=measure,

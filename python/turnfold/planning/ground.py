@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from turnfold import checks
-from turnfold.model.findings import IntegrityReport
+from turnfold.model.findings import Finding, IntegrityReport
 from turnfold.model.layout import Layout
 from turnfold.model.scan import ScanOptions
 from turnfold.planning.wrapper import WrappedSummary, recognise
@@ -43,14 +43,24 @@ class Ground:
         return checks.scan(self.transcript, self.options)
 
     @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What a scan finds wrong with it."""
+        return self.report.findings if "report" in vars(self) else checks.findings(self.transcript, self.options)
+
+    @cached_property
     def _answered(self) -> dict[tuple[int, int], tuple[int, int]]:
         """The call that each result answers, both by message and block."""
         return {(p.result_message, p.result_block): (p.call_message, p.call_block) for p in self.report.pairs}
 
     def tool_name(self, message: int, block: int) -> str | None:
         """Name the tool of a call or result: a result may not say it itself, so its call is asked."""
-        at = self._answered.get((message, block), (message, block))
-        return self.transcript.block_heads[at[0]][at[1]].name
+        call = self._answered.get((message, block))
+        return self.transcript.block_heads[message][block].name if call is None else self._calls[call]
+
+    @cached_property
+    def _calls(self) -> dict[tuple[int, int], str | None]:
+        """The tool of each call, by message and block."""
+        return {(message, block): name for message, block, name in self.transcript.places("tool_call")}
 
     @property
     def folded(self) -> range:
@@ -76,11 +86,9 @@ class Ground:
     def summaries(self) -> dict[int, WrappedSummary]:
         """What earlier compactions left, by message. O(bytes), and blocks are read only of messages that name it."""
         transcript = self.transcript
-        if _MARK not in transcript.to_json():
-            return {}
         found: dict[int, WrappedSummary] = {}
-        for index in range(self.start, len(transcript)):
-            if transcript.speakers[index] not in {"user", "assistant"} or _MARK not in transcript.message_json(index):
+        for index in transcript.messages_with(_MARK):
+            if index < self.start or transcript.speakers[index] not in {"user", "assistant"}:
                 continue
             blocks = transcript.blocks(index)
             summary = recognise(blocks[0].text) if len(blocks) == 1 and blocks[0].kind == "text" else None
@@ -96,31 +104,31 @@ class Ground:
     @cached_property
     def spoken(self) -> tuple[int, ...]:
         """The messages in which the user says something, earlier summaries left out."""
-        return tuple(index for index in self.layout.turns if index >= self.start and index not in self.summaries)
+        start, summaries = self.start, self.summaries
+        return tuple(index for index in self.layout.turns if index >= start and index not in summaries)
 
     @cached_property
     def groups(self) -> tuple[range, ...]:
         """What stays together or goes together, after `start`: the messages between one legal cut and the next."""
-        cuts = [index for index in self.points if index >= self.start]
+        start = self.start
+        cuts = [index for index in self.points if index >= start]
         return tuple(range(first, last) for first, last in pairwise(cuts))
 
     @cached_property
     def tool_groups(self) -> tuple[range, ...]:
         """The groups that hold a call with its results. O(blocks)."""
-        return tuple(group for group in self.groups if self._calls(group))
+        calling = {message for message, _ in self._calls}
+        return tuple(group for group in self.groups if not calling.isdisjoint(group))
 
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """The first message of each group in which the model speaks, summaries left out."""
-        speakers = self.transcript.speakers
+        speakers, summaries = self.transcript.speakers, self.summaries
         return tuple(
             group.start
             for group in self.groups
-            if group.start not in self.summaries and any(speakers[index] == "assistant" for index in group)
+            if group.start not in summaries and any(speakers[index] == "assistant" for index in group)
         )
-
-    def _calls(self, group: range) -> bool:
-        return any(head.kind == "tool_call" for index in group for head in self.transcript.block_heads[index])
 
     @cached_property
     def first_unanswered(self) -> int:

@@ -15,12 +15,26 @@ class Measure:
     the format and the vocabulary are. `encoding` is the vocabulary that plain text is counted in.
     """
 
-    __slots__ = ("_empty", "_fit", "_model", "_named", "_transcript", "encoding", "fixed_tokens", "tokens", "whole")
+    __slots__ = (
+        "_count",
+        "_each",
+        "_empty",
+        "_fit",
+        "_model",
+        "_named",
+        "_transcript",
+        "encoding",
+        "fixed_tokens",
+        "tokens",
+        "whole",
+    )
 
     def __init__(self, transcript: Transcript, encoding: str | None, model: str | None, fit: Fit) -> None:
         self._transcript = transcript
         self._empty = transcript.splice([])
         self._named, self._model, self._fit = encoding, model, fit
+        self._count = transcript.counter(encoding, model)
+        self._each: list[int] | None = None
         self.encoding = transcript.encoding(encoding, model)
         self.whole: TokenCount = self.count(transcript)
         # Tools, system text beside the messages, reply priming: what no step touches.
@@ -39,7 +53,14 @@ class Measure:
         """Count messages `[start, stop)`. O(1) after the first count."""
         if start >= stop:
             return TokenCount(0, 0, 0, self.whole.source)
-        return self._transcript.tokens(start, stop, encoding=self._named, model=self._model)
+        return self._count(start, stop)
+
+    def message(self, index: int) -> int:
+        """Say what one message counts, where many are asked for: all are counted the first time."""
+        if self._each is None:
+            bound = self._fit == "bound"
+            self._each = self._transcript.each_tokens(bound=bound, encoding=self._named, model=self._model)
+        return self._each[index]
 
     def messages(self, start: int, stop: int) -> int:
         """Say what messages `[start, stop)` count. O(1) after the first count."""

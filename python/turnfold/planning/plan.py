@@ -5,7 +5,7 @@ from dataclasses import replace
 from turnfold.checks import compare_prefix
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan, KeepRange, Skip, SkipReason
+from turnfold.model.plan import CompactionPlan, KeepRange, Skip, SkipReason, Tile
 from turnfold.model.policy import AskProvider, Policy
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.scan import BODY_ONLY, ScanOptions
@@ -133,33 +133,34 @@ def _fitted(
     broken = _broken_where_kept(draft)
     if broken:
         return Skip("invalid_input", f"A message that would be kept is not valid: {broken[0].text}.", before, broken)
+    tiles = draft.tiles(summary_tokens)
     return CompactionPlan(
         source=draft.transcript.fingerprint,
         messages=len(draft.transcript),
         encoding=encoding,
         model=model,
-        tiles=draft.tiles(summary_tokens),
+        tiles=tiles,
         before=before,
         tokens_at_most=kept + summary_tokens,
         target_tokens=target,
         policy=policy.name,
         options=draft.options,
         thinking=thinking,
-        prefix=_prefix(draft, encoding, model),
+        prefix=_prefix(draft.transcript, tiles, encoding, model),
         fit=policy.fit,
     )
 
 
-def _prefix(draft: Draft, encoding: str | None, model: str | None) -> PrefixReport:
+def _prefix(transcript: Transcript, tiles: tuple[Tile, ...], encoding: str | None, model: str | None) -> PrefixReport:
     """Compare the transcript with what stands before the first change."""
-    unchanged = next((tile for tile in draft.tiles(0) if isinstance(tile, KeepRange)), None)
+    unchanged = next((tile for tile in tiles if isinstance(tile, KeepRange)), None)
     kept = range(unchanged.stop if unchanged is not None and unchanged.start == 0 else 0)
-    return compare_prefix(draft.transcript, draft.transcript.splice([kept]), encoding=encoding, model=model)
+    return compare_prefix(transcript, transcript.splice([kept]), encoding=encoding, model=model)
 
 
 def _broken_where_kept(draft: Draft) -> tuple[Finding, ...]:
     """Find the errors of the input that would be in the result too: those of kept messages."""
-    errors = tuple(f for f in draft.ground.report.findings if f.severity == "error")
+    errors = tuple(f for f in draft.ground.findings if f.severity == "error")
     return tuple(f for f in errors if not any(f.message in going for going in draft.gone))
 
 

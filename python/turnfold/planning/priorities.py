@@ -1,6 +1,6 @@
 """How much a group of messages is worth keeping, by what it holds: what costs least to lose goes first."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -23,21 +23,23 @@ PRIORITIES: Final = MappingProxyType(
 
 
 def priorities_of(ground: Ground, groups: Sequence[range]) -> list[int]:
-    """Return the worth of each group: that of the most valuable thing in it. O(blocks)."""
+    """Return the worth of each group, in order: that of the most valuable thing in it. O(blocks)."""
     spoken = frozenset(ground.spoken)
-    return [max(PRIORITIES[name] for name in _classes(ground, group, spoken)) for group in groups]
+    called: dict[int, set[str]] = {}
+    for digest in ground.transcript.digests(groups[0].start, groups[-1].stop) if groups else ():
+        called.setdefault(digest.message, set()).add("error" if digest.is_error else digest.kind)
+    return [max(PRIORITIES[name] for name in _classes(ground, group, spoken, called)) for group in groups]
 
 
-def _classes(ground: Ground, group: range, spoken: Collection[int]) -> set[str]:
-    transcript = ground.transcript
-    digests = transcript.digests(group.start, group.stop)
-    found = {"error" if digest.is_error else digest.kind for digest in digests}
+def _classes(ground: Ground, group: range, spoken: Collection[int], called: Mapping[int, set[str]]) -> set[str]:
+    calls = {name for index in group for name in called.get(index, ())}
+    found = set(calls)
     for index in group:
-        speaker = transcript.speakers[index]
+        speaker = ground.transcript.speakers[index]
         if speaker in {"system", "developer"}:
             found.add("instructions")
         elif index in spoken:
             found.add("user")
-        elif speaker == "assistant" and not digests:
+        elif speaker == "assistant" and not calls:
             found.add("assistant")
     return found or {"other"}

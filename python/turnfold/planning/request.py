@@ -1,6 +1,6 @@
 """What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import starmap
 
 from msgspec import structs
@@ -9,7 +9,7 @@ from turnfold import checks
 from turnfold.meter import count_many, truncate_middle
 from turnfold.model.plan import SummaryHole
 from turnfold.model.scan import ScanOptions
-from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest
+from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest, ToolDigest
 from turnfold.planning.fill import Opening
 from turnfold.transcript import Transcript
 
@@ -31,7 +31,7 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         task=opening.quotes.task,
         latest=opening.quotes.latest,
         previous=None if previous is None else previous.body,
-        digests=tuple(digest for going in gone for digest in transcript.digests(going.start, going.stop)),
+        digests=_digests(transcript, gone),
         identifiers=opening.identifiers,
         max_tokens=opening.room_tokens,
         source_tokens=opening.source_tokens,
@@ -42,6 +42,15 @@ def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
         facts=opening.facts(),
         by_rule=hole.model_input_tokens is not None and opening.source_tokens > hole.model_input_tokens,
     )
+
+
+def _digests(transcript: Transcript, ranges: Sequence[range]) -> tuple[ToolDigest, ...]:
+    """Return the digests of the calls in ranges of messages, which stand in order."""
+    if not ranges:
+        return ()
+    going = {index for part in ranges for index in part}
+    found = transcript.digests(ranges[0].start, ranges[-1].stop)
+    return tuple(digest for digest in found if digest.message in going)
 
 
 def live_request(

@@ -1,6 +1,6 @@
 """Messages that stay with other texts, or without some of their blocks, as JSON."""
 
-from dataclasses import dataclass
+import msgspec
 
 from turnfold.errors import ArgumentError
 from turnfold.meter import truncate, truncate_middle
@@ -10,8 +10,7 @@ from turnfold.transcript import Transcript
 _GAP_TOKENS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(msgspec.Struct, frozen=True):
     """A kept message with other texts: those of `blocks` cut to `max_tokens` tokens each, and those of `replaced`."""
 
     blocks: tuple[int, ...] = ()
@@ -27,11 +26,6 @@ def edited_texts(transcript: Transcript, index: int, edit: Edited, encoding: str
     blocks = transcript.blocks(index)
     texts = {k: shorter(blocks[k].text, edit.max_tokens, encoding, edit.side) for k in edit.blocks}
     return texts | dict(edit.replaced)
-
-
-def edited_message(transcript: Transcript, index: int, edit: Edited, encoding: str) -> bytes:
-    """Return the JSON of message `index` with the texts that `edit` gives it."""
-    return transcript.rewrite(index, edited_texts(transcript, index, edit, encoding))
 
 
 def stripped_message(transcript: Transcript, index: int, blocks: tuple[int, ...]) -> bytes:

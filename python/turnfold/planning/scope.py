@@ -132,6 +132,8 @@ def spares(ground: Ground, scope: Scope) -> Callable[[int], bool]:
     """Return whether a message is pinned, or its results are those of an excluded tool."""
     pinned = [_pin(ground, pin) for pin in scope.pins]
     excluded = frozenset(scope.exclude_tools)
+    if not pinned and not excluded:
+        return lambda _: False
 
     def spared(index: int) -> bool:
         if any(holds(index) for holds in pinned):

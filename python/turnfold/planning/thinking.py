@@ -57,16 +57,13 @@ def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
         # What the provider folded itself is no change to it.
         return {}
     first = min(changes)
-    gone = {index for going in draft.gone for index in going}
     found: dict[int, tuple[int, ...]] = {}
-    for index in range(first, len(transcript)):
-        if index in gone or transcript.speakers[index] != "assistant":
+    for index, block, _ in transcript.places("reasoning", first):
+        if transcript.speakers[index] != "assistant" or any(index in going for going in draft.gone):
             continue
-        blocks = tuple(k for k, head in enumerate(transcript.block_heads[index]) if head.kind == "reasoning")
-        if index == first and index in draft.edited:
-            blocks = tuple(k for k in blocks if k > min(_edited(draft.edited[index])))
-        if blocks:
-            found[index] = blocks
+        if index == first and index in draft.edited and block <= min(_edited(draft.edited[index])):
+            continue
+        found[index] = (*found.get(index, ()), block)
     return found
 
 

@@ -18,6 +18,7 @@ pub mod pairs;
 pub mod prefix;
 mod recent;
 pub mod repair;
+pub mod results;
 pub mod rules;
 pub mod splice;
 pub mod splits;

@@ -92,8 +92,11 @@ impl Table {
     }
 
     fn add(&self, transcript: &Transcript) {
+        if transcript.landmarks.is_empty() {
+            return;
+        }
         let size = transcript.held_bytes();
-        if transcript.landmarks.is_empty() || size > self.limit_bytes / 4 {
+        if size > self.limit_bytes / 4 {
             return;
         }
         let entry = Arc::new(Entry {

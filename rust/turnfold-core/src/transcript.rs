@@ -478,6 +478,13 @@ impl Transcript {
             })
     }
 
+    /// The messages whose own bytes hold `part`, in order. O(bytes).
+    pub fn messages_with(&self, part: &[u8]) -> Vec<usize> {
+        let finder = memchr::memmem::Finder::new(part);
+        let holding = self.messages().filter(|message| finder.find(message.bytes()).is_some());
+        holding.map(|message| message.index).collect()
+    }
+
     /// Who speaks first.
     pub fn first_role(&self) -> Option<Role> {
         self.segments.first()?.role(0)

@@ -2,9 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it is wrong")]
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use serde_json::Value;
-use turnfold_core::identifiers::{Extractor, Identifier, IdentifierKind, MAX_URL_BYTES, extract, occurring};
+use turnfold_core::Transcript;
+use turnfold_core::identifiers::{
+    Extractor, Identifier, IdentifierKind, MAX_URL_BYTES, around_tail, extract, occurring,
+};
 
 fn table() -> Value {
     serde_json::from_str(include_str!("../../../tests/vectors/identifiers.json")).unwrap()
@@ -134,6 +139,28 @@ proptest! {
         let ids: Vec<String> = extract(&text).into_iter().map(|i| i.text).collect();
         let lost: Vec<_> = ids.iter().zip(occurring(&ids, &text)).filter(|(_, found)| !found).collect();
         prop_assert!(lost.is_empty(), "{lost:?}");
+    }
+
+    #[test]
+    fn around_a_tail_is_before_it_and_behind_it(
+        texts in prop::collection::vec("[a-c_/.0-2 é—]{0,30}", 0..6),
+        names in prop::collection::vec("[a-c_/.0-2é]{0,5}", 0..6),
+        tail in 0_usize..7,
+    ) {
+        let read = |texts: &[String]| {
+            let messages: Vec<_> =
+                texts.iter().map(|text| serde_json::json!({"role": "user", "content": text})).collect();
+            let body = serde_json::to_vec(&messages).unwrap();
+            Transcript::from_json(Arc::new(body), Some("openai.chat")).unwrap()
+        };
+        let (before, behind) = texts.split_at(tail.min(texts.len()));
+        let alone = |texts: &[String]| around_tail(&names, &read(texts), texts.len()).0;
+        prop_assert_eq!(around_tail(&names, &read(&texts), tail), (alone(before), alone(behind)));
+        let joined = |texts: &[String]| {
+            let each: Vec<_> = texts.iter().map(|text| occurring_naively(&names, text)).collect();
+            (0..names.len()).map(|k| each.iter().any(|found| found[k])).collect::<Vec<bool>>()
+        };
+        prop_assert_eq!(alone(&texts), joined(&texts));
     }
 
     #[test]

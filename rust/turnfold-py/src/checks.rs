@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use turnfold_core::findings::{self, CHECKS, Severity};
+use turnfold_core::findings::{self as kernel, CHECKS, Finding, Severity};
 use turnfold_core::formats;
 use turnfold_core::layout as parts;
 use turnfold_core::pairs::{self, BlockRef, ScanOptions};
@@ -18,7 +18,7 @@ use crate::transcript::Transcript;
 
 /// `pending_ids`, `thinking`, `strict_alternation`, `closed`, `signatures`, `reasoning_pairs`, `window_tokens`,
 /// `severities`.
-type OptionFields<'py> = (
+pub(crate) type OptionFields<'py> = (
     Vec<Bound<'py, PyString>>,
     Option<bool>,
     bool,
@@ -91,7 +91,7 @@ pub(crate) fn scan(
     let options = scan_options(options)?;
     detached(py, || {
         let transcript = &transcript.0;
-        let scan = findings::scan_after(transcript, before.map(|before| &before.0), &options);
+        let scan = kernel::scan_after(transcript, before.map(|before| &before.0), &options);
         let table = scan.pairs;
         let place = |at: &BlockRef| (table.call_id(transcript, *at), at.message, at.block);
         let pairs = table.pairs.iter().map(|pair| {
@@ -106,14 +106,8 @@ pub(crate) fn scan(
                 pair.misplaced,
             )
         });
-        let findings = scan.findings.into_iter().map(|f| {
-            let (severity, category) = (f.severity.as_str(), f.category.as_str());
-            (
-                f.code, f.rule, severity, category, f.message, f.block, f.call_id, f.path, f.text,
-            )
-        });
         Ok((
-            findings.collect(),
+            scan.findings.into_iter().map(finding).collect(),
             pairs.collect(),
             table.pending.iter().map(place).collect(),
             table.orphan_results.iter().map(place).collect(),
@@ -123,6 +117,37 @@ pub(crate) fn scan(
             scan.unknown_kinds,
         ))
     })
+}
+
+/// The findings of such a scan alone.
+#[pyfunction]
+pub(crate) fn findings(
+    py: Python<'_>,
+    transcript: &Transcript,
+    before: Option<&Transcript>,
+    options: OptionFields<'_>,
+) -> PyResult<Vec<FindingFields>> {
+    let options = scan_options(options)?;
+    detached(py, || {
+        let scan = kernel::scan_after(&transcript.0, before.map(|before| &before.0), &options);
+        Ok(scan.findings.into_iter().map(finding).collect())
+    })
+}
+
+fn finding(finding: Finding) -> FindingFields {
+    let Finding {
+        code,
+        rule,
+        severity,
+        category,
+        message,
+        block,
+        call_id,
+        path,
+        text,
+    } = finding;
+    let (severity, category) = (severity.as_str(), category.as_str());
+    (code, rule, severity, category, message, block, call_id, path, text)
 }
 
 /// How many pairs there are, and the calls and results that are not whole: pending, abandoned, orphan results, repeated
@@ -292,7 +317,7 @@ pub(crate) fn compare_prefix(
     })
 }
 
-fn scan_options(fields: OptionFields<'_>) -> PyResult<ScanOptions> {
+pub(crate) fn scan_options(fields: OptionFields<'_>) -> PyResult<ScanOptions> {
     let (pending_ids, thinking, strict_alternation, closed, signatures, reasoning_pairs, window_tokens, severities) =
         fields;
     let reasoning_pairs = reasoning_pairs

@@ -1,11 +1,12 @@
 //! The identifiers that a summary must carry, and the details beside them.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 use turnfold_core::details::{self, Detail};
-use turnfold_core::identifiers::{self, Identifier, Watch};
+use turnfold_core::identifiers::{self, Identifier};
 
 use crate::door::detached;
 use crate::input;
@@ -55,13 +56,37 @@ pub(crate) fn surviving(
 ) -> PyResult<Vec<bool>> {
     let names = names(&identifiers)?;
     detached(py, || {
-        let mut watch = Watch::new(&names);
-        for message in transcript.0.messages() {
-            for text in message.blocks().flat_map(|block| block.texts()) {
-                watch.feed(&text);
-            }
-        }
-        Ok(watch.found().to_vec())
+        let (found, _) = identifiers::around_tail(&names, &transcript.0, transcript.0.len());
+        Ok(found)
+    })
+}
+
+/// The identifiers given and those of ranges of messages of a transcript, each once and in that order, with whether they
+/// occur in `result` before the message `tail`, and from it on.
+#[pyfunction]
+pub(crate) fn identifiers_around(
+    py: Python<'_>,
+    identifiers: Vec<Bound<'_, PyString>>,
+    transcript: &Transcript,
+    ranges: Vec<(usize, usize)>,
+    result: &Transcript,
+    tail: usize,
+) -> PyResult<Vec<(String, bool, bool)>> {
+    let given = names(&identifiers)?;
+    detached(py, || {
+        let ranges = transcript.ranges(ranges)?;
+        let mut names: Vec<String> = given.iter().map(ToString::to_string).collect();
+        let known: HashSet<&str> = given.iter().map(AsRef::as_ref).collect();
+        let found = identifiers::extract_messages(&transcript.0, ranges);
+        let more = found.into_iter().map(|identifier| identifier.text);
+        names.extend(more.filter(|text| !known.contains(text.as_str())));
+        let (early, late) = identifiers::around_tail(&names, &result.0, tail);
+        let flags = early.into_iter().zip(late);
+        Ok(names
+            .into_iter()
+            .zip(flags)
+            .map(|(name, (early, late))| (name, early, late))
+            .collect())
     })
 }
 

@@ -23,9 +23,9 @@ mod _core {
     #[pymodule_export]
     use super::caches::share_caches;
     #[pymodule_export]
-    use super::checks::{Splits, check_pairs, compare_prefix, layout, repair, rules, scan, split_points};
+    use super::checks::{Splits, check_pairs, compare_prefix, findings, layout, repair, rules, scan, split_points};
     #[pymodule_export]
-    use super::identifiers::{extract_details, extract_identifiers, occurring, surviving};
+    use super::identifiers::{extract_details, extract_identifiers, identifiers_around, occurring, surviving};
     #[pymodule_export]
     use super::json::Json;
     #[pymodule_export]

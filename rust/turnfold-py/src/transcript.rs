@@ -9,9 +9,11 @@ use turnfold_core::digests::{self, Digest};
 use turnfold_core::meter::bounds::Asked;
 use turnfold_core::meter::{CountSource, TokenCount};
 use turnfold_core::pairs::{self, ScanOptions};
+use turnfold_core::results;
 use turnfold_core::splice::{self, Part};
 use turnfold_core::{BlockView, MessageView, Role, json};
 
+use crate::checks::{self, OptionFields};
 use crate::door::{Fault, attached, detached};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
@@ -55,8 +57,14 @@ type HeadFields = (&'static str, Option<String>, bool, bool, usize);
 /// `n`, `lo`, `hi`, `source`.
 type CountFields = (u64, u64, u64, &'static str);
 
+/// `message`, `block`, `tokens`, `name`, `text`.
+type OpenResultFields = (usize, usize, u64, Option<String>, Option<String>);
+
 /// A message, and new texts of some of its blocks.
 type EditArgument<'py> = (usize, Vec<(usize, Bound<'py, PyString>)>);
+
+/// The same, read.
+type Edit = (usize, Vec<(usize, String)>);
 
 /// A range of messages to keep, or the JSON of a new one.
 #[derive(FromPyObject)]
@@ -103,15 +111,15 @@ impl Transcript {
         detached(py, || Ok(Self(splice::splice(&self.0, &parts)?)))
     }
 
-    fn rewrite<'py>(
-        &self,
-        py: Python<'py>,
-        message_index: usize,
-        texts: Vec<(usize, Bound<'py, PyString>)>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let texts = owned(&texts)?;
-        let message = detached(py, || Ok(splice::rewrite_blocks(&self.0, message_index, &texts)?))?;
-        Ok(PyBytes::new(py, &message))
+    fn rewrite<'py>(&self, py: Python<'py>, edits: Vec<EditArgument<'_>>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let edits = owned(&edits)?;
+        let messages = detached(py, || {
+            let each = edits
+                .iter()
+                .map(|(message, texts)| Ok(splice::rewrite_blocks(&self.0, *message, texts)?));
+            each.collect::<Result<Vec<_>, Fault>>()
+        })?;
+        Ok(messages.iter().map(|message| PyBytes::new(py, message)).collect())
     }
 
     fn without_blocks<'py>(
@@ -169,13 +177,12 @@ impl Transcript {
             let blocks = self.message(message_index)?.blocks();
             Ok(blocks
                 .map(|block| {
-                    let texts: Vec<_> = block.texts().collect();
                     (
                         block.kind().as_str(),
                         block.path(self.0.list_field()),
                         block.call_id().map(Into::into),
                         block.name().map(Into::into),
-                        texts.join("\n"),
+                        block.text().into_owned(),
                         block.row.is_error,
                         block.row.body.is_some(),
                         block.row.binding.as_str(),
@@ -184,6 +191,21 @@ impl Transcript {
                 })
                 .collect())
         })
+    }
+
+    /// The blocks of a kind: message, block, tool.
+    fn places(&self, py: Python<'_>, kind: &str, start: usize) -> PyResult<Vec<(usize, usize, Option<String>)>> {
+        detached(py, || {
+            let blocks = self.0.messages_from(start).flat_map(|message| message.blocks());
+            let wanted = blocks.filter(|block| block.kind().as_str() == kind);
+            Ok(wanted
+                .map(|block| (block.message, block.index, block.name().map(Into::into)))
+                .collect())
+        })
+    }
+
+    fn messages_with(&self, py: Python<'_>, part: &[u8]) -> PyResult<Vec<usize>> {
+        detached(py, || Ok(self.0.messages_with(part)))
     }
 
     fn block_heads(&self, py: Python<'_>) -> PyResult<Vec<Vec<HeadFields>>> {
@@ -231,23 +253,26 @@ impl Transcript {
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         edits: Vec<EditArgument<'_>>,
     ) -> PyResult<Vec<CountFields>> {
-        let edits: Vec<(usize, Vec<(usize, String)>)> = edits
-            .iter()
-            .map(|(message, texts)| Ok((*message, owned(texts)?)))
-            .collect::<PyResult<_>>()?;
+        let edits = owned(&edits)?;
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), None)?;
-            let made = edits.iter().map(|(message, texts)| {
-                let message = splice::rewrite_blocks(&self.0, *message, texts)?;
-                let alone = splice::splice(&self.0, &[Part::Insert(message)])?;
-                Ok(count(alone.tokens_for(
-                    asked.encoding,
-                    asked.label,
-                    asked.model,
-                    Some(0..1),
-                )))
-            });
-            made.collect()
+            let counts = self.0.edited_tokens(&asked, &edits)?;
+            Ok(counts.into_iter().map(count).collect())
+        })
+    }
+
+    fn each_tokens(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+        bound: bool,
+    ) -> PyResult<Vec<u64>> {
+        detached(py, || {
+            let asked = self.asked(&encoding, label, model.as_deref(), None)?;
+            let each = self.0.each_tokens(&asked).into_iter();
+            Ok(each.map(|count| if bound { count.hi } else { count.n }).collect())
         })
     }
 
@@ -315,10 +340,32 @@ impl Transcript {
         })
     }
 
-    fn identifiers(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<IdentifierFields>> {
+    #[expect(clippy::too_many_arguments, reason = "every option is explicit")]
+    fn open_results(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::name)] encoding: String,
+        start: usize,
+        stop: usize,
+        options: OptionFields<'_>,
+        short_bytes: usize,
+        #[pyo3(from_py_with = input::name)] beginning: String,
+    ) -> PyResult<Vec<OpenResultFields>> {
+        let options = checks::scan_options(options)?;
         detached(py, || {
             self.check(&(start..stop))?;
-            let found = turnfold_core::identifiers::extract_messages(&self.0, start..stop);
+            let encoding = input::encoding(&encoding)?;
+            let found = results::open_results(&self.0, &options, encoding, start..stop, short_bytes, &beginning);
+            Ok(found
+                .into_iter()
+                .map(|r| (r.message, r.block, r.tokens, r.name, r.text))
+                .collect())
+        })
+    }
+
+    fn identifiers(&self, py: Python<'_>, ranges: Vec<(usize, usize)>) -> PyResult<Vec<IdentifierFields>> {
+        detached(py, || {
+            let found = turnfold_core::identifiers::extract_messages(&self.0, self.ranges(ranges)?);
             Ok(found.into_iter().map(identifiers::fields).collect())
         })
     }
@@ -422,6 +469,12 @@ impl Transcript {
         })
     }
 
+    pub(crate) fn ranges(&self, ranges: Vec<(usize, usize)>) -> Result<Vec<Range<usize>>, Fault> {
+        let ranges: Vec<_> = ranges.into_iter().map(|(start, stop)| start..stop).collect();
+        ranges.iter().try_for_each(|range| self.check(range))?;
+        Ok(ranges)
+    }
+
     fn check(&self, range: &Range<usize>) -> Result<(), Fault> {
         if range.start <= range.end && range.end <= self.0.len() {
             return Ok(());
@@ -434,11 +487,14 @@ impl Transcript {
     }
 }
 
-fn owned(texts: &[(usize, Bound<'_, PyString>)]) -> PyResult<Vec<(usize, String)>> {
-    let owned = texts
-        .iter()
-        .map(|(block, text)| Ok((*block, input::text(text)?.into_owned())));
-    owned.collect()
+fn owned(edits: &[EditArgument<'_>]) -> PyResult<Vec<Edit>> {
+    let texts = |texts: &[(usize, Bound<'_, PyString>)]| {
+        let owned = texts
+            .iter()
+            .map(|(block, text)| Ok((*block, input::text(text)?.into_owned())));
+        owned.collect::<PyResult<_>>()
+    };
+    edits.iter().map(|(message, new)| Ok((*message, texts(new)?))).collect()
 }
 
 fn count(count: TokenCount) -> CountFields {
@@ -460,16 +516,9 @@ fn head(block: BlockView<'_>) -> HeadFields {
 }
 
 fn part(block: BlockView<'_>) -> PartFields<'_> {
-    let mut texts = block.texts();
-    let mut text = texts.next().unwrap_or_default();
-    for more in texts {
-        let joined = text.to_mut();
-        joined.push('\n');
-        joined.push_str(&more);
-    }
     (
         block.kind().as_str(),
-        text,
+        block.text(),
         block.name(),
         block.call_id(),
         block.row.is_error,

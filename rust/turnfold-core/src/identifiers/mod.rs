@@ -10,7 +10,6 @@ mod survival;
 mod vocabulary;
 mod words;
 
-use std::collections::HashSet;
 use std::ops::Range;
 
 pub use survival::{Watch, occurring};
@@ -104,15 +103,44 @@ pub struct Identifier {
 /// Collects identifiers over many texts, each once, in the order first seen.
 #[derive(Debug, Default)]
 pub struct Extractor {
-    seen: HashSet<String>,
-    found: Vec<Identifier>,
+    found: Found,
     known: KnownRuns,
+}
+
+/// Identifiers in the order first seen, and by hash their place.
+#[derive(Debug, Default)]
+struct Found {
+    places: Keyed<u32>,
+    identifiers: Vec<Identifier>,
+}
+
+impl Found {
+    fn add(&mut self, kind: IdentifierKind, text: &str) {
+        let mut key = hash(text.as_bytes(), 0);
+        while let Some(&place) = self.places.get(&key) {
+            if self
+                .identifiers
+                .get(place as usize)
+                .is_none_or(|known| known.text == text)
+            {
+                return;
+            }
+            // Another text with this hash.
+            key = hash(text.as_bytes(), key);
+        }
+        self.places.insert(key, self.identifiers.len() as u32);
+        let text = text.to_owned();
+        self.identifiers.push(Identifier { kind, text });
+    }
 }
 
 /// Runs that were looked at, each with the bytes around it that the rules ask for: looked at again they would give
 /// nothing new. By hash, with what was hashed.
 #[derive(Debug, Default)]
-struct KnownRuns(Keyed<Box<[u8]>>);
+struct KnownRuns {
+    places: Keyed<Range<usize>>,
+    bytes: Vec<u8>,
+}
 
 impl KnownRuns {
     /// Most runs that are remembered.
@@ -121,11 +149,13 @@ impl KnownRuns {
     /// Whether `run`, which is remembered from now on, was seen before.
     fn is_known(&mut self, run: &[u8]) -> bool {
         let key = hash(run, 0);
-        if let Some(known) = self.0.get(&key) {
-            return **known == *run;
+        if let Some(known) = self.places.get(&key) {
+            return self.bytes.get(known.clone()) == Some(run);
         }
-        if self.0.len() < Self::MOST {
-            self.0.insert(key, run.into());
+        if self.places.len() < Self::MOST {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(run);
+            self.places.insert(key, start..self.bytes.len());
         }
         false
     }
@@ -139,21 +169,13 @@ impl Extractor {
 
     /// Adds the identifiers of `text`. Linear in its length.
     pub fn feed(&mut self, text: &str) {
-        let Self { seen, found, known } = self;
-        scan::scan(text, known, &mut |kind, text| {
-            if !seen.contains(text) {
-                seen.insert(text.to_owned());
-                found.push(Identifier {
-                    kind,
-                    text: text.to_owned(),
-                });
-            }
-        });
+        let Self { found, known } = self;
+        scan::scan(text, known, &mut |kind, text| found.add(kind, text));
     }
 
     /// What was found.
     pub fn finish(self) -> Vec<Identifier> {
-        self.found
+        self.found.identifiers
     }
 }
 
@@ -170,10 +192,11 @@ pub fn extract(text: &str) -> Vec<Identifier> {
     extractor.finish()
 }
 
-/// The identifiers of `messages` of a transcript: of every counted text, call ids left out. Linear in their bytes.
-pub fn extract_messages(transcript: &Transcript, messages: Range<usize>) -> Vec<Identifier> {
+/// The identifiers of ranges of messages of a transcript, in their order: of every counted text, call ids left out.
+/// Linear in their bytes.
+pub fn extract_messages(transcript: &Transcript, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Identifier> {
     let mut extractor = Extractor::new();
-    for message in messages.filter_map(|i| transcript.message(i)) {
+    for message in ranges.into_iter().flatten().filter_map(|i| transcript.message(i)) {
         for block in message.blocks() {
             for text in block.texts() {
                 extractor.feed(&text);
@@ -181,4 +204,24 @@ pub fn extract_messages(transcript: &Transcript, messages: Range<usize>) -> Vec<
         }
     }
     extractor.finish()
+}
+
+/// Which identifiers occur in the messages of `transcript` before `tail`, and which in those from it on: one flag each.
+/// Linear in all bytes.
+pub fn around_tail<S: AsRef<str>>(identifiers: &[S], transcript: &Transcript, tail: usize) -> (Vec<bool>, Vec<bool>) {
+    let mut watch = Watch::new(identifiers);
+    let mut early = None;
+    for message in transcript.messages() {
+        if message.index == tail {
+            early = Some(watch.restart());
+        }
+        for text in message.blocks().flat_map(|block| block.texts()) {
+            watch.feed(&text);
+        }
+    }
+    let found = watch.restart();
+    match early {
+        Some(early) => (early, found),
+        None => (found, vec![false; identifiers.len()]),
+    }
 }

@@ -1,6 +1,6 @@
 //! Cuts a text into runs of identifier characters and hands each to the rules.
 
-use super::survival::stands_alone;
+use super::survival::{is_wide_letter, stands_alone};
 use super::words::{self, Run};
 use super::{IdentifierKind, KnownRuns, MAX_BYTES, MAX_URL_BYTES};
 
@@ -58,11 +58,7 @@ static CLASSES: [u16; 256] = {
 /// Letters of scripts written without spaces (from U+0E00 on: Thai, Han, kana, ...) end a run, so that a path glued to
 /// such text is still found.
 fn class_of_wide(c: char) -> u16 {
-    if c < '\u{0E00}' && c.is_alphanumeric() {
-        class::WIDE
-    } else {
-        0
-    }
+    if is_wide_letter(c) { class::WIDE } else { 0 }
 }
 
 /// Hands each identifier of `text` to `sink`, but for those of runs that are `known` from texts with the same sink.
@@ -186,6 +182,9 @@ fn skip(text: &str, at: usize) -> usize {
     let Some(&byte) = bytes.get(at) else {
         return at + 1;
     };
+    if byte < 0x80 && byte != b'\\' {
+        return at + 1;
+    }
     if byte != b'\\' {
         return at + text.get(at..).and_then(|t| t.chars().next()).map_or(1, char::len_utf8);
     }
@@ -262,10 +261,10 @@ struct ExitPhrase {
 
 impl ExitPhrase {
     fn step(&mut self, text: &str, start: usize, end: usize, sink: Sink<'_>) {
-        let Some(run) = text.get(start..end) else { return };
-        if self.open.is_none() && !run.starts_with(['e', 'E']) {
+        if self.open.is_none() && !matches!(text.as_bytes().get(start), Some(b'e' | b'E')) {
             return;
         }
+        let Some(run) = text.get(start..end) else { return };
         let word = run.trim_end_matches([':', '.']);
         self.open = match self.open {
             _ if word.eq_ignore_ascii_case("exit") || word.eq_ignore_ascii_case("exited") => Some((start, false)),

@@ -137,6 +137,13 @@ impl Watch {
         }
     }
 
+    /// What was found, for the same identifiers to be looked for anew.
+    pub fn restart(&mut self) -> Vec<bool> {
+        self.open = self.names.iter().filter(|name| !name.text.is_empty()).count();
+        let none = vec![false; self.names.len()];
+        std::mem::replace(&mut self.found, none)
+    }
+
     /// One flag an identifier, in the order given to `new`.
     pub fn found(&self) -> &[bool] {
         &self.found
@@ -188,50 +195,78 @@ pub fn occurring<S: AsRef<str>>(identifiers: &[S], text: &str) -> Vec<bool> {
 /// The spans of the longest runs of word characters.
 fn words(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let bytes = text.as_bytes();
-    // The width of the word character at a place; 0 where there is none.
+    let is = |at: usize, sort: u8| {
+        bytes
+            .get(at)
+            .is_some_and(|&byte| SORTS.get(usize::from(byte)) == Some(&sort))
+    };
+    // The width of the word character beyond ASCII at a place; 0 where there is none.
     let wide = move |at: usize| {
         let next = text.get(at..).and_then(|rest| rest.chars().next());
         next.filter(|&c| is_word(c)).map_or(0, char::len_utf8)
     };
-    let width = move |at: usize, byte: u8| {
-        if byte < 0x80 {
-            usize::from(is_word_byte(byte))
-        } else {
-            wide(at)
-        }
-    };
     let mut at = 0;
     std::iter::from_fn(move || {
-        while let Some(&byte) = bytes.get(at) {
-            let start = at;
-            at += width(at, byte);
-            if at == start {
+        loop {
+            while is(at, BETWEEN) {
                 at += 1;
-                // Not into the middle of a character.
-                while bytes.get(at).is_some_and(|b| b & 0xC0 == 0x80) {
+            }
+            let start = at;
+            loop {
+                while is(at, IN_WORD) {
                     at += 1;
                 }
-                continue;
-            }
-            while let Some(&byte) = bytes.get(at) {
-                let more = width(at, byte);
-                if more == 0 {
+                let width = if is(at, BEYOND) { wide(at) } else { 0 };
+                if width == 0 {
                     break;
                 }
-                at += more;
+                at += width;
             }
-            return Some((start, at));
+            if at > start {
+                return Some((start, at));
+            }
+            if at >= bytes.len() {
+                return None;
+            }
+            // A character beyond ASCII that is in no word.
+            at += 1;
+            while bytes.get(at).is_some_and(|b| b & 0xC0 == 0x80) {
+                at += 1;
+            }
         }
-        None
     })
 }
 
-fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
-}
+const BETWEEN: u8 = 0;
+const IN_WORD: u8 = 1;
+const BEYOND: u8 = 2;
+
+/// What a byte is to a word: this is asked for every byte of a text.
+static SORTS: [u8; 256] = {
+    let mut table = [BEYOND; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = if (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_' {
+            IN_WORD
+        } else {
+            BETWEEN
+        };
+        byte += 1;
+    }
+    table
+};
 
 fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_' || (c > '\u{7f}' && c < '\u{0E00}' && c.is_alphanumeric())
+    c.is_ascii_alphanumeric() || c == '_' || is_wide_letter(c)
+}
+
+/// A letter or digit beyond ASCII of a script that puts spaces between words. Those of Latin are told without a table.
+pub(super) fn is_wide_letter(c: char) -> bool {
+    match c {
+        '\u{C0}'..='\u{24F}' => !matches!(c, '×' | '÷'),
+        '\u{80}'..'\u{E00}' => c.is_alphanumeric(),
+        _ => false,
+    }
 }
 
 /// Whether marks of emphasis (`_`) may stand around it, which are part of any other token.
@@ -267,4 +302,20 @@ pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
             _ => true,
         };
     free_left && free_right
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_beyond_ascii() {
+        for c in '\0'..='\u{2FFF}' {
+            assert_eq!(
+                is_wide_letter(c),
+                c > '\u{7f}' && c < '\u{0E00}' && c.is_alphanumeric(),
+                "{c:?}"
+            );
+        }
+    }
 }

@@ -11,7 +11,10 @@ const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 pub fn unescape(literal: &[u8]) -> Cow<'_, str> {
     let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
     if memchr::memchr(b'\\', inner).is_none() {
-        return String::from_utf8_lossy(inner);
+        return simdutf8::basic::from_utf8(inner).map_or_else(|_| String::from_utf8_lossy(inner), Cow::Borrowed);
+    }
+    if let Some(text) = simdutf8::basic::from_utf8(inner).ok().and_then(unescape_valid) {
+        return Cow::Owned(text);
     }
     let mut out: Vec<u8> = Vec::with_capacity(inner.len());
     let mut rest = inner;
@@ -27,38 +30,59 @@ pub fn unescape(literal: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Resolves the escape that `tail` starts with; returns what follows it.
-fn resolve<'a>(tail: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let simple = match tail.get(1) {
-        Some(b'b') => 0x08,
-        Some(b'f') => 0x0C,
-        Some(b'n') => b'\n',
-        Some(b'r') => b'\r',
-        Some(b't') => b'\t',
-        Some(b'u') => return resolve_unicode(tail, out),
-        Some(&byte) => byte,
-        None => b'\\',
-    };
-    out.push(simple);
-    tail.get(2..).unwrap_or_default()
+/// The same for UTF-8 without a broken escape; `None` for any other.
+fn unescape_valid(inner: &str) -> Option<String> {
+    let mut out = String::with_capacity(inner.len());
+    let mut rest = inner;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        let (plain, tail) = rest.split_at(at);
+        let (letter, length) = escaped(tail.as_bytes())?;
+        out.push_str(plain);
+        out.push(letter);
+        rest = tail.get(length..)?;
+    }
+    out.push_str(rest);
+    Some(out)
 }
 
-fn resolve_unicode<'a>(tail: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let Some(unit) = code_unit(tail) else {
-        out.push(b'u');
-        return tail.get(2..).unwrap_or_default();
+/// Resolves the escape that `tail` starts with; returns what follows it.
+fn resolve<'a>(tail: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
+    let length = if let Some((letter, length)) = escaped(tail) {
+        let mut buffer = [0; 4];
+        out.extend_from_slice(letter.encode_utf8(&mut buffer).as_bytes());
+        length
+    } else {
+        out.push(tail.get(1).copied().unwrap_or(b'\\'));
+        2
     };
-    let after = tail.get(6..).unwrap_or_default();
-    let (letter, rest) = match (unit, code_unit(after)) {
-        (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) => {
-            let scalar = 0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
-            (char::from_u32(scalar), after.get(6..).unwrap_or_default())
-        }
-        _ => (char::from_u32(unit), after),
+    tail.get(length..).unwrap_or_default()
+}
+
+/// The character that the escape at the start of `tail` stands for, and the length of the escape; `None` for a broken one.
+fn escaped(tail: &[u8]) -> Option<(char, usize)> {
+    let simple = match tail.get(1)? {
+        b'b' => '\u{8}',
+        b'f' => '\u{C}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => return escaped_by_number(tail),
+        &byte => return byte.is_ascii().then_some((char::from(byte), 2)),
     };
-    let mut buffer = [0; 4];
-    out.extend_from_slice(letter.unwrap_or(REPLACEMENT).encode_utf8(&mut buffer).as_bytes());
-    rest
+    Some((simple, 2))
+}
+
+fn escaped_by_number(tail: &[u8]) -> Option<(char, usize)> {
+    let unit = code_unit(tail)?;
+    let low = || tail.get(6..).and_then(code_unit);
+    let (letter, length) = match unit {
+        0xD800..=0xDBFF => match low() {
+            Some(low @ 0xDC00..=0xDFFF) => (char::from_u32(0x1_0000 + ((unit - 0xD800) << 10) + (low - 0xDC00)), 12),
+            _ => (None, 6),
+        },
+        _ => (char::from_u32(unit), 6),
+    };
+    Some((letter.unwrap_or(REPLACEMENT), length))
 }
 
 /// The value of a `\uXXXX` that `bytes` start with.

@@ -6,13 +6,15 @@ use std::sync::Arc;
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
+use super::bounds::Asked;
 use super::models::ModelLabel;
 use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
 use crate::json::Document;
 use crate::known::{self, Adding, Found};
 use crate::recent;
-use crate::transcript::{Block, Message, Segment, TextForm, TextSpan, Transcript};
+use crate::splice::{self, SpliceError};
+use crate::transcript::{Block, Message, Segment, Source, SourceBytes, TextForm, TextSpan, Transcript};
 
 impl Transcript {
     /// Tokens of the messages `range` (clamped), or of the whole request with `None`: tools, system, everything the
@@ -99,6 +101,46 @@ impl Transcript {
             return self.tokens_by(encoding, model, Some(0..self.len()));
         }
         self.head.counts.section(section, encoding, model, make)
+    }
+
+    /// [`Transcript::tokens_for`] of each message alone, in order.
+    pub fn each_tokens(&self, asked: &Asked<'_>) -> Vec<TokenCount> {
+        let model = self.counted_for(asked.model);
+        let mut each = Vec::with_capacity(self.len());
+        for segment in &self.segments {
+            let counts = segment.counts(self.format, asked.encoding);
+            each.extend((0..segment.len()).map(|k| {
+                let count = self.sent(counts.range(k..k + 1), asked.encoding, &model, false);
+                self.labelled(count, asked.label)
+            }));
+        }
+        each
+    }
+
+    /// What messages would count alone ([`Transcript::each_tokens`]), each with the texts of some of its blocks replaced
+    /// as [`splice::rewrite_blocks`] does. O(bytes of those messages).
+    ///
+    /// # Errors
+    /// As [`splice::rewrite_blocks`] and [`splice::splice`].
+    pub fn edited_tokens(
+        &self,
+        asked: &Asked<'_>,
+        edits: &[(usize, Vec<(usize, String)>)],
+    ) -> Result<Vec<TokenCount>, SpliceError> {
+        let model = self.counted_for(asked.model);
+        let tokenizer = asked.encoding.tokenizer();
+        let mut adding = Adding::new(self.format);
+        let mut found = Vec::with_capacity(edits.len());
+        for (message, texts) in edits {
+            let source: Source = Arc::new(splice::rewrite_blocks(self, *message, texts)?);
+            let alone = Segment::from_message(self.format, SourceBytes(source), 0, None)?;
+            let count = alone.messages().first().map_or(TokenCount::ZERO, |message| {
+                alone.look_up_or_count(message, self.format, tokenizer, &mut adding, |counted| counted.count)
+            });
+            found.push(self.labelled(self.sent(count, asked.encoding, &model, false), asked.label));
+        }
+        adding.finish();
+        Ok(found)
     }
 
     /// Text tokens of each block of a message, in order; encoded data by the middle of its allowance; nothing the

@@ -80,6 +80,18 @@ impl<'a> BlockView<'a> {
         self.text_spans().map(move |t| t.read(source))
     }
 
+    /// All of them, joined by newlines.
+    pub fn text(&self) -> Cow<'a, str> {
+        let mut texts = self.texts();
+        let mut text = texts.next().unwrap_or_default();
+        for more in texts {
+            let joined = text.to_mut();
+            joined.push('\n');
+            joined.push_str(&more);
+        }
+        text
+    }
+
     /// How many bytes of the body those texts take: at least as many as they have. O(texts).
     pub fn text_bytes(&self) -> usize {
         self.text_spans().map(|t| t.span.len()).sum()

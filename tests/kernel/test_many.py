@@ -1,0 +1,109 @@
+"""Calls of the kernel that take many messages at once give what one call a message gives."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import turnfold
+from turnfold import Transcript, checks
+from turnfold.model.blocks import BlockKind
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = sorted(ROOT.glob("samples/*/*.json"))
+KINDS: tuple[BlockKind, ...] = ("text", "tool_call", "tool_result", "reasoning", "media", "opaque")
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@settings(max_examples=4)
+@given(data=st.data())
+def test_a_sample(path: Path, data: st.DataObject) -> None:
+    whole = Transcript.from_json(path.read_bytes())
+    ends = st.integers(0, len(whole))
+    start, stop = sorted((data.draw(ends), data.draw(ends)))
+    # In segments of its own, as a splice or an append leaves them.
+    transcript = whole.splice([range(start), *map(whole.message_json, range(start, stop)), range(stop, len(whole))])
+    blocks_one_by_one(transcript, start, stop)
+    results_one_by_one(transcript, start, stop)
+    identifiers_one_by_one(transcript, whole, start, stop)
+
+
+def blocks_one_by_one(transcript: Transcript, start: int, stop: int) -> None:
+    indexes = range(len(transcript))
+    found = [(m, k, block) for m in range(start, len(transcript)) for k, block in enumerate(transcript.blocks(m))]
+    for kind in KINDS:
+        assert transcript.places(kind, start) == [(m, k, block.name) for m, k, block in found if block.kind == kind]
+    for model in (None, "claude-sonnet-4-5", "gpt-4o", "glm-4.6"):
+        one_by_one = [transcript.tokens(index, index + 1, model=model) for index in indexes]
+        assert transcript.each_tokens(bound=True, model=model) == [count.hi for count in one_by_one]
+        assert transcript.each_tokens(bound=False, model=model) == [count.n for count in one_by_one]
+        counted = transcript.counter(None, model)
+        assert counted(start, stop) == transcript.tokens(start, stop, model=model)
+    for part in (b"role", b"error", "é".encode(), b""):
+        assert transcript.messages_with(part) == [m for m in indexes if part in transcript.message_json(m)]
+    assert checks.findings(transcript) == turnfold.scan(transcript).findings
+    parts = transcript.splice([range(start)])
+    assert checks.findings(parts, before=transcript) == turnfold.scan(parts, before=transcript).findings
+
+
+def results_one_by_one(transcript: Transcript, start: int, stop: int) -> None:
+    calls = {
+        (p.result_message, p.result_block): (p.call_message, p.call_block) for p in turnfold.scan(transcript).pairs
+    }
+    rewritable = []
+    for m in range(start, stop):
+        counted = zip(
+            transcript.blocks(m),
+            transcript.block_heads[m],
+            transcript.block_tokens(m, encoding="o200k_base"),
+            strict=True,
+        )
+        for k, (block, head, tokens) in enumerate(counted):
+            if block.kind == "tool_result" and block.rewritable:
+                named = calls.get((m, k), (m, k))
+                name = transcript.blocks(named[0])[named[1]].name
+                rewritable.append((m, k, tokens, name, block.text, head.text_bytes))
+    for short, beginning in ((0, ""), (60, ""), (1 << 20, "["), (1 << 20, "")):
+        expected = [
+            (m, k, tokens, name, text if size <= short and text.startswith(beginning) else None)
+            for m, k, tokens, name, text, size in rewritable
+        ]
+        found = checks.open_results(
+            transcript, start, stop, encoding="o200k_base", short_bytes=short, beginning=beginning
+        )
+        assert found == expected
+    edits = [(m, {k: f"line {k}"}) for m, k, *_ in rewritable]
+    assert transcript.rewrite_each(edits) == [transcript.rewrite(*edit) for edit in edits]
+    empty = transcript.splice([])
+    alone = [empty.append(transcript.rewrite(*edit)).tokens(0, 1) for edit in edits]
+    assert transcript.edited_tokens(edits) == alone
+
+
+def identifiers_one_by_one(transcript: Transcript, result: Transcript, start: int, stop: int) -> None:
+    ranges = [range(start, stop), range(start)]
+    found = dict.fromkeys(
+        name for part in ranges for index in part for name in transcript.identifiers(index, index + 1)
+    )
+    assert transcript.identifiers_of(ranges) == tuple(found)
+    known = ["src/nowhere.py", *list(found)[1::3]]
+    names = list(dict.fromkeys([*known, *found]))
+    for tail in (0, start, len(result)):
+        early = result.splice([range(tail)]).surviving(names)
+        late = result.splice([range(tail, len(result))]).surviving(names)
+        around = checks.identifiers_around(transcript, ranges, result, tail, known=known)
+        assert around == list(zip(names, early, late, strict=True))
+
+
+def test_a_range_that_is_not_there() -> None:
+    transcript = Transcript.from_json(json.dumps([{"role": "user", "content": "a"}]).encode())
+    with pytest.raises(turnfold.errors.ArgumentError):
+        checks.open_results(transcript, 0, 9, encoding="o200k_base", short_bytes=0, beginning="")
+    assert transcript.places("text", -1) == transcript.places("text") == [(0, 0, None)]
+    assert transcript.places("text", 9) == []
+    for ranges in ([range(2)], [range(1), range(1, 3)]):
+        with pytest.raises(turnfold.errors.ArgumentError):
+            transcript.identifiers_of(ranges)
+        with pytest.raises(turnfold.errors.ArgumentError):
+            checks.identifiers_around(transcript, ranges, transcript, 0)
