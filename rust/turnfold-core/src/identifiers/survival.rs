@@ -137,16 +137,11 @@ impl Watch {
         }
     }
 
-    /// What was found, for the same identifiers to be looked for anew.
+    /// What was found, one flag an identifier in the order given to `new`; the same are looked for anew.
     pub fn restart(&mut self) -> Vec<bool> {
         self.open = self.names.iter().filter(|name| !name.text.is_empty()).count();
         let none = vec![false; self.names.len()];
         std::mem::replace(&mut self.found, none)
-    }
-
-    /// One flag an identifier, in the order given to `new`.
-    pub fn found(&self) -> &[bool] {
-        &self.found
     }
 }
 
