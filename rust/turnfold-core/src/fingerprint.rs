@@ -1,6 +1,6 @@
 //! A short name for the content of a transcript.
 
-use xxhash_rust::xxh3::Xxh3Default;
+use twox_hash::XxHash3_128;
 
 use crate::transcript::Transcript;
 
@@ -10,7 +10,7 @@ use crate::transcript::Transcript;
 /// Equal on every platform and for every way of building the same bytes. Not cryptographic: it tells transcripts
 /// apart that nobody shaped to collide; where somebody may, compare the bytes too.
 pub fn fingerprint(transcript: &Transcript) -> u128 {
-    let mut hasher = Xxh3Default::new();
-    transcript.write(&mut |bytes| hasher.update(bytes));
-    hasher.digest128()
+    let mut hasher = XxHash3_128::new();
+    transcript.write(&mut |bytes| hasher.write(bytes));
+    hasher.finish_128()
 }

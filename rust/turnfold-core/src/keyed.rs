@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hasher, RandomState};
 use std::sync::LazyLock;
 
-use xxhash_rust::xxh3::{xxh3_64_with_seed, xxh3_128_with_secret};
+use twox_hash::{XxHash3_64, XxHash3_128};
 
 static KEY: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0_u64));
 
@@ -20,14 +20,17 @@ static SECRET: LazyLock<[u8; SECRET_BYTES]> = LazyLock::new(|| {
     secret
 });
 
-/// What stands for `bytes` where they are not kept: 128 bits, every step of which depends on a key that no one knows.
-pub(crate) fn digest(bytes: &[u8]) -> u128 {
-    xxh3_128_with_secret(bytes, &*SECRET)
+/// What stands for `bytes` where they are not kept: 128 bits, every step of which depends on a key that no one knows. In
+/// halves, which ask for no more than eight bytes of alignment.
+pub(crate) fn digest(bytes: &[u8]) -> [u64; 2] {
+    // The key is as long as the hash asks for.
+    let digest = XxHash3_128::oneshot_with_secret(&*SECRET, bytes).unwrap_or_default();
+    [digest as u64, (digest >> 64) as u64]
 }
 
 /// The hash of `bytes`, which go on from what `after` is the hash of (0: from nothing).
 pub(crate) fn hash(bytes: &[u8], after: u64) -> u64 {
-    xxh3_64_with_seed(bytes, *KEY ^ after)
+    XxHash3_64::oneshot_with_seed(*KEY ^ after, bytes)
 }
 
 /// A table whose keys are hashes already.

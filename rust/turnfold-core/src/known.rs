@@ -20,8 +20,10 @@ use crate::keyed::{self, Keyed};
 use crate::transcript::{Message, Segment};
 
 mod message;
+mod walk;
 
 pub(crate) use message::Known;
+pub(crate) use walk::Walk;
 
 /// How much the table holds, in bytes of what messages yield.
 const LIMIT_BYTES: usize = 64 << 20;
@@ -105,24 +107,10 @@ struct Alike {
 
 /// A message in the table.
 struct Kept {
-    /// In halves, as it asks for no more than eight bytes of alignment then.
     digest: [u64; 2],
     batch: Arc<Batch>,
     index: u32,
     len: u32,
-}
-
-impl Kept {
-    /// Whether it is the message that `rest` starts with.
-    fn starts(&self, rest: &[u8]) -> bool {
-        let own = rest.get(..self.len as usize);
-        own.is_some_and(|own| own.last() == Some(&b'}') && digest(own) == self.digest)
-    }
-}
-
-fn digest(bytes: &[u8]) -> [u64; 2] {
-    let digest = keyed::digest(bytes);
-    [digest as u64, (digest >> 64) as u64]
 }
 
 fn hash(bytes: &[u8]) -> u64 {
@@ -160,21 +148,11 @@ pub(crate) fn find(format: &dyn WireFormat, bytes: &[u8]) -> Option<Found> {
     TABLE.find(format, bytes)
 }
 
-/// The message that the list of messages `rest` starts with, as `format` reads it, or as any does: its place in a batch,
-/// the last of `held`, and its length.
-pub(crate) fn find_first(
-    format: Option<&dyn WireFormat>,
-    rest: &[u8],
-    held: &mut Vec<Arc<Batch>>,
-) -> Option<(u32, u32)> {
-    TABLE.find_first(format, rest, held)
-}
-
 /// Messages of a segment on their way into the table.
 pub(crate) struct Adding {
     format: &'static dyn WireFormat,
     messages: Vec<Known>,
-    starts: Vec<(u64, [u64; 2])>,
+    hashes: Vec<u64>,
     bytes: usize,
 }
 
@@ -183,7 +161,7 @@ impl Adding {
         Self {
             format,
             messages: Vec::new(),
-            starts: Vec::new(),
+            hashes: Vec::new(),
             bytes: 0,
         }
     }
@@ -202,7 +180,7 @@ impl Adding {
         learn(&known);
         let bytes = row.span.of(segment.source.bytes());
         self.messages.push(known);
-        self.starts.push((hash(bytes), digest(bytes)));
+        self.hashes.push(hash(bytes));
         self.bytes += size;
         if self.messages.len() >= BATCH || self.bytes >= most {
             self.hand_over(table);
@@ -221,7 +199,7 @@ impl Adding {
         table.add(
             self.format,
             std::mem::take(&mut self.messages),
-            &std::mem::take(&mut self.starts),
+            std::mem::take(&mut self.hashes),
         );
     }
 }
@@ -238,7 +216,7 @@ impl Table {
     fn find(&self, format: &dyn WireFormat, bytes: &[u8]) -> Option<Found> {
         let hash = hash(bytes);
         let shard = self.shard(hash)?;
-        let fits = |kept: &&Kept| kept.len as usize == bytes.len() && kept.starts(bytes);
+        let fits = |kept: &&Kept| kept.len as usize == bytes.len() && kept.digest == keyed::digest(bytes);
         let kept = look(&shard, hash, Some(format), fits)?;
         Some(Found {
             batch: Arc::clone(&kept.batch),
@@ -246,12 +224,7 @@ impl Table {
         })
     }
 
-    fn find_first(
-        &self,
-        format: Option<&dyn WireFormat>,
-        rest: &[u8],
-        held: &mut Vec<Arc<Batch>>,
-    ) -> Option<(u32, u32)> {
+    fn find_first(&self, format: Option<&dyn WireFormat>, rest: &[u8], walk: &mut Walk) -> Option<(u32, u32)> {
         let mut start = rest.get(..START_BYTES).unwrap_or(rest);
         if let Some(end) = object_end(start) {
             start = start.get(..end)?;
@@ -260,10 +233,8 @@ impl Table {
         }
         let hash = hash(start);
         let shard = self.shard(hash)?;
-        let kept = look(&shard, hash, format, |kept| kept.starts(rest))?;
-        if !held.last().is_some_and(|last| Arc::ptr_eq(last, &kept.batch)) {
-            held.push(Arc::clone(&kept.batch));
-        }
+        let kept = look(&shard, hash, format, |kept| walk.starts(rest, kept.len, kept.digest))?;
+        walk.take(&kept.batch);
         Some((kept.index, kept.len))
     }
 
@@ -272,18 +243,17 @@ impl Table {
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keeps messages, given where they start and what stands for them.
-    fn add(&self, format: &'static dyn WireFormat, messages: Vec<Known>, starts: &[(u64, [u64; 2])]) {
-        let hashes = starts.iter().map(|&(hash, _)| hash).collect();
+    /// Keeps messages, given the hashes of how they start.
+    fn add(&self, format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>) {
         let batch = Arc::new(Batch::new(format, messages, hashes));
-        for ((index, known), &(hash, digest)) in (0_u32..).zip(&batch.messages).zip(starts) {
+        for ((index, known), &hash) in (0_u32..).zip(&batch.messages).zip(&batch.hashes) {
             let Some(mut shard) = self.shard(hash) else { continue };
-            let fits = |kept: &&Kept| kept.len == known.len && kept.digest == digest;
+            let fits = |kept: &&Kept| kept.len == known.len && kept.digest == known.digest;
             if look(&shard, hash, Some(format), fits).is_some() {
                 continue;
             }
             let kept = Kept {
-                digest,
+                digest: known.digest,
                 batch: Arc::clone(&batch),
                 index,
                 len: known.len,

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::formats::{Leaning, Rows, WireFormat};
 use crate::json::Document;
+use crate::keyed;
 use crate::meter::{MessageCounts, Slots, slot_of};
 use crate::pairs::Pairing;
 use crate::transcript::{Block, Message, Role, Segment, Span, TextSpan};
@@ -13,6 +14,8 @@ use turnfold_tokens::Encoding;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Known {
+    /// What stands for its bytes.
+    pub(super) digest: [u64; 2],
     /// How many bytes it has.
     pub(crate) len: u32,
     pub(crate) role: Role,
@@ -37,6 +40,7 @@ impl Known {
     /// A message that was read from `bytes`, alone.
     pub(crate) fn new(bytes: &[u8], message: Message, rows: Rows) -> Self {
         Self {
+            digest: keyed::digest(bytes),
             len: message.span.len() as u32,
             role: message.role,
             leaning: OnceLock::new(),

@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use turnfold_tokens::Encoding;
 
-use super::{ALIKE, Adding, Alike, LARGEST_SHARE, SHARDS, START_BYTES, Table};
+use super::{ALIKE, Adding, Alike, LARGEST_SHARE, SHARDS, START_BYTES, Table, Walk};
 use crate::formats::{anthropic_messages::AnthropicMessages, openai_chat::OpenAiChat};
 use crate::keyed::Keyed;
 use crate::transcript::{Role, Source, SourceBytes, Transcript};
@@ -43,29 +43,85 @@ fn a_message_is_found_by_all_of_its_bytes_and_its_format() {
         assert_eq!(found.index, index);
         assert_eq!(found.known().unwrap().len as usize, text.len());
         assert!(table.find(&AnthropicMessages, text.as_bytes()).is_none());
-        let mut held = Vec::new();
+        let mut walk = Walk::new(1 << 20);
         for rest in ["", ", ", "]}", &" ".repeat(200)] {
             let rest = format!("{text}{rest}");
-            let place = table.find_first(None, rest.as_bytes(), &mut held);
+            let place = table.find_first(None, rest.as_bytes(), &mut walk);
             assert_eq!(place, Some((index, text.len() as u32)));
-            assert!(Arc::ptr_eq(&held[0], &found.batch) && held.len() == 1);
-            let other = table.find_first(Some(&AnthropicMessages), rest.as_bytes(), &mut held);
-            assert!(other.is_none() && held.len() == 1);
+            assert!(Arc::ptr_eq(&walk.batches[0], &found.batch) && walk.batches.len() == 1);
+            let other = table.find_first(Some(&AnthropicMessages), rest.as_bytes(), &mut walk);
+            assert!(other.is_none() && walk.batches.len() == 1);
         }
         for at in 0..text.len() {
             let mut other = format!("{text}, ").into_bytes();
             other[at] ^= 1;
             assert!(table.find(&OpenAiChat, &other[..text.len()]).is_none(), "byte {at}");
-            assert!(table.find_first(None, &other, &mut held).is_none(), "byte {at}");
+            assert!(table.find_first(None, &other, &mut walk).is_none(), "byte {at}");
         }
     }
     let other = long.replace("text \"}", "test \"}");
     assert_ne!(other, long);
     assert!(table.find(&OpenAiChat, other.as_bytes()).is_none());
-    let mut held = Vec::new();
-    assert!(table.find_first(None, other.as_bytes(), &mut held).is_none());
+    let mut walk = Walk::new(1 << 20);
+    assert!(table.find_first(None, other.as_bytes(), &mut walk).is_none());
     let cut = &long.as_bytes()[..long.len() - 1];
-    assert!(table.find_first(None, cut, &mut held).is_none() && held.is_empty());
+    assert!(table.find_first(None, cut, &mut walk).is_none() && walk.batches.is_empty());
+}
+
+/// Where each message of a list is found: its batch and its place in that.
+fn walked(table: &Table, messages: &[&String], walk: &mut Walk) -> Vec<Option<(usize, u32)>> {
+    let find = |text: &&String| {
+        let rest = format!("{text}, ");
+        let (index, len) = walk.next_in(table, None, rest.as_bytes())?;
+        assert_eq!(len as usize, text.len());
+        Some((walk.batches.len() - 1, index))
+    };
+    messages.iter().map(find).collect()
+}
+
+#[test]
+fn a_walk_finds_what_the_table_has_and_what_stands_behind_it() {
+    let table = Table::new(1 << 22);
+    let kept: Vec<String> = (0..9)
+        .map(|k| message(&format!("{k} {}", "text ".repeat(k * 40))))
+        .collect();
+    keep(&table, &kept);
+    let (first, unknown) = (message("nobody kept this"), message("nor this"));
+    for order in [[3, 4, 5, 0, 8], [8, 7, 1, 2, 2], [0, 1, 2, 3, 4]] {
+        let mut messages: Vec<&String> = order.iter().map(|&k| &kept[k]).collect();
+        messages.insert(2, &unknown);
+        messages.insert(0, &first);
+        let mut walk = Walk::new(1 << 20);
+        let expected: Vec<Option<(usize, u32)>> = messages
+            .iter()
+            .map(|text| Some((0, table.find(&OpenAiChat, text.as_bytes())?.index)))
+            .collect();
+        assert_eq!(walked(&table, &messages, &mut walk), expected);
+    }
+    // Of the first message alone the table says where it is; those behind it stand in its batch.
+    let mut walk = Walk::new(1 << 20);
+    assert_eq!(walked(&table, &[&kept[4]], &mut walk), [Some((0, 4))]);
+    let empty = Table::new(1 << 22);
+    let behind = walked(&empty, &[&kept[5], &kept[6], &kept[8], &kept[7]], &mut walk);
+    assert_eq!(behind, [Some((0, 5)), Some((0, 6)), None, Some((0, 7))]);
+}
+
+#[test]
+fn what_a_walk_digests_in_vain_is_bounded() {
+    let table = Table::new(1 << 20);
+    let kept = [message("before"), message(&format!("{}a", "long ".repeat(100)))];
+    keep(&table, &kept);
+    let other = kept[1].replace("a\"}", "b\"}");
+    assert_ne!(kept[1], other);
+    // It starts as the one that stands there, and that one stood behind the first.
+    let mut walk = Walk::new(other.len() + kept[0].len());
+    let mut left = vec![];
+    for _ in 0..3 {
+        assert_eq!(walked(&table, &[&kept[0], &other], &mut walk), [Some((0, 0)), None]);
+        left.push(walk.spare / other.len());
+    }
+    assert_eq!(left, [2, 0, 0]);
+    assert_eq!(walked(&table, &[&kept[0], &kept[1]], &mut walk), [Some((0, 0)), None]);
 }
 
 #[test]

@@ -53,8 +53,8 @@ struct Checked {
 }
 
 /// A call that an id was used for.
-struct Used<'a> {
-    call: Half<'a>,
+struct Used {
+    call: Half,
     answered: bool,
 }
 
@@ -143,7 +143,7 @@ fn ordinary(transcript: &Transcript, before: &Checked) -> Option<Checked> {
             for (k, message) in recalled.messages().skip(skipped).enumerate() {
                 let known = message.known;
                 matched.enter(index(k), known.role, known.pairing.shape);
-                for half in known.pairing.halves(index(k), message.start, source)? {
+                for half in known.pairing.halves(index(k))? {
                     matched.half(half)?;
                 }
             }
@@ -171,7 +171,7 @@ struct Matched<'a> {
     place: ResultPlace,
     from: &'a Standing,
     /// Those that may be answered, and were.
-    calls: Vec<Used<'a>>,
+    calls: Vec<Used>,
     /// By the hash of its id, the place of each in `calls`: it stands in `message` until the messages are through.
     ids: Keyed<Last>,
     course: Course,
@@ -183,15 +183,15 @@ impl<'a> Matched<'a> {
         self.course.enter(self.place, index, role, shape);
     }
 
-    fn half(&mut self, half: Half<'a>) -> Option<()> {
+    fn half(&mut self, half: Half) -> Option<()> {
         #[cfg(test)]
         crate::work::paired(1);
         if half.is_call {
-            let earlier = self.from.last.iter().any(|last| last.contains_key(&half.hash));
+            let earlier = self.from.last.iter().any(|last| last.contains_key(&half.id.hash()));
             return if earlier { None } else { self.call(half) };
         }
         let anywhere = self.place == ResultPlace::Later;
-        let used = self.calls.get_mut(self.ids.get(&half.hash)?.message as usize)?;
+        let used = self.calls.get_mut(self.ids.get(&half.id.hash())?.message as usize)?;
         let call = &used.call;
         let opened = call.server_side || self.course.opened_by(call.at.message);
         let in_place = anywhere || call.server_side || (self.course.in_place && opened);
@@ -204,12 +204,12 @@ impl<'a> Matched<'a> {
         Some(())
     }
 
-    fn call(&mut self, call: Half<'a>) -> Option<()> {
+    fn call(&mut self, call: Half) -> Option<()> {
         let place = Last {
             message: self.calls.len() as u32,
             goes_on: false,
         };
-        if self.ids.insert(call.hash, place).is_some() {
+        if self.ids.insert(call.id.hash(), place).is_some() {
             return None;
         }
         self.calls.push(Used { call, answered: false });
@@ -217,7 +217,7 @@ impl<'a> Matched<'a> {
     }
 
     fn checked(mut self, messages: usize, before: &Checked) -> Checked {
-        let waits = |call: &&Half<'_>| self.course.open_tail && self.course.opened_by(call.at.message);
+        let waits = |call: &&Half| self.course.open_tail && self.course.opened_by(call.at.message);
         let open = || self.calls.iter().filter(|used| !used.answered).map(|used| &used.call);
         let found = PairCheck {
             pairs: before.found.pairs + self.pairs,
@@ -226,7 +226,7 @@ impl<'a> Matched<'a> {
             misplaced: before.found.misplaced.clone(),
             ..PairCheck::default()
         };
-        let queued = |call: &Half<'_>| Open {
+        let queued = |call: &Half| Open {
             at: call.at,
             server_side: call.server_side,
             group: call.at.message as u32,
@@ -253,6 +253,6 @@ impl<'a> Matched<'a> {
 }
 
 /// A call or result that is known by its id. Two ids of one hash only cost a pass over everything.
-fn half_of<'a>(block: &BlockView<'a>) -> Option<Half<'a>> {
+fn half_of(block: &BlockView<'_>) -> Option<Half> {
     Half::of(BlockRef::of(block), block.row, block.segment.source.bytes()).ok()?
 }

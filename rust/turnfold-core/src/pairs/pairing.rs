@@ -4,10 +4,9 @@ use std::borrow::Cow;
 
 use super::BlockRef;
 use super::course::Shape;
-use super::standing::IDS;
 use crate::json;
 use crate::keyed;
-use crate::transcript::{Block, BlockKind, Span};
+use crate::transcript::{Block, BlockKind};
 
 /// The calls and results of a message.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub(crate) struct Pairing {
 enum Halves {
     One(Row),
     Other(Box<[Row]>),
-    /// One is known by more or other than its id, or the id has escapes.
+    /// One is known by more or other than its id.
     Odd,
 }
 
@@ -47,35 +46,45 @@ impl Halves {
 
 #[derive(Debug)]
 struct Row {
-    hash: u64,
-    /// The id without its quotes, from the start of the message on.
-    id: Span,
+    id: IdDigest,
     block: u32,
     is_call: bool,
     server_side: bool,
     family: u8,
 }
 
+/// What stands for an id, its escapes resolved: the bytes of known messages are not read for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdDigest([u64; 2]);
+
+impl IdDigest {
+    pub(super) fn of(id: &[u8]) -> Self {
+        Self(keyed::digest(id))
+    }
+
+    /// Where tables have it.
+    pub(super) fn hash(self) -> u64 {
+        self.0[0]
+    }
+}
+
 /// A call or a result, known by its id.
 #[derive(Clone, Debug)]
-pub(super) struct Half<'a> {
+pub(super) struct Half {
     pub(super) at: BlockRef,
     pub(super) is_call: bool,
     pub(super) server_side: bool,
     pub(super) family: u8,
-    /// Of the id.
-    pub(super) hash: u64,
-    /// Its escapes resolved.
-    pub(super) id: Cow<'a, [u8]>,
+    pub(super) id: IdDigest,
 }
 
 /// A call or a result is known by more or other than its id.
 #[derive(Debug)]
 pub(super) struct NotById;
 
-impl<'a> Half<'a> {
+impl Half {
     /// That of a block in `source`; `None` where it is neither call nor result.
-    pub(super) fn of(at: BlockRef, row: &Block, source: &'a [u8]) -> Result<Option<Self>, NotById> {
+    pub(super) fn of(at: BlockRef, row: &Block, source: &[u8]) -> Result<Option<Self>, NotById> {
         let is_call = match row.kind {
             // What belongs to a call that is open keeps that awaited.
             BlockKind::ToolCall if row.whole && row.part_of.is_none() => return Ok(None),
@@ -96,8 +105,7 @@ impl<'a> Half<'a> {
             is_call,
             server_side: row.server_side,
             family: row.family,
-            hash: keyed::hash(&id, IDS),
-            id,
+            id: IdDigest::of(&id),
         }))
     }
 }
@@ -119,14 +127,8 @@ impl Pairing {
         }
     }
 
-    /// The calls and results of message `index`, which starts at `start` of `source`; `None` where they are known by more
-    /// or other than their ids.
-    pub(super) fn halves<'a>(
-        &'a self,
-        index: usize,
-        start: u32,
-        source: &'a [u8],
-    ) -> Option<impl ExactSizeIterator<Item = Half<'a>>> {
+    /// The calls and results of message `index`; `None` where they are known by more or other than their ids.
+    pub(super) fn halves(&self, index: usize) -> Option<impl ExactSizeIterator<Item = Half>> {
         let of = move |row: &Row| Half {
             at: BlockRef {
                 message: index,
@@ -135,8 +137,7 @@ impl Pairing {
             is_call: row.is_call,
             server_side: row.server_side,
             family: row.family,
-            hash: row.hash,
-            id: Cow::Borrowed(row.id.moved(0, start).of(source)),
+            id: row.id,
         };
         Some(self.halves.rows()?.iter().map(of))
     }
@@ -149,16 +150,8 @@ fn rows(blocks: &[Block], bytes: &[u8]) -> Option<Vec<Row>> {
         let Some(half) = Half::of(at, row, bytes).ok()? else {
             continue;
         };
-        if matches!(half.id, Cow::Owned(_)) {
-            return None;
-        }
-        let literal = row.call_id?;
         rows.push(Row {
-            hash: half.hash,
-            id: Span {
-                start: literal.start + 1,
-                end: literal.end - 1,
-            },
+            id: half.id,
             block: block as u32,
             is_call: half.is_call,
             server_side: half.server_side,

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::calls::{Call, IdState, NONE};
+use super::pairing::IdDigest;
 use super::{BlockRef, Course, Key, Pass, block_at, key_of};
 use crate::keyed::{self, Keyed};
 use crate::transcript::{BlockKind, BlockView, Transcript};
@@ -45,8 +46,7 @@ pub(super) struct Last {
     pub(super) goes_on: bool,
 }
 
-/// What hashes go on from, so that an id and a name that are spelled alike have two.
-pub(super) const IDS: u64 = 0;
+/// What hashes go on from, so that a name and what else is spelled alike have two.
 const NAMES: u64 = 1;
 const SERVER: u64 = 2;
 const PLACES: u64 = 3;
@@ -55,7 +55,7 @@ impl Key<'_> {
     /// That of an id is the same in all families, as calls that belong to others name these by their ids alone.
     fn hash(&self) -> u64 {
         match self {
-            Self::Id(_, id) => keyed::hash(id.as_bytes(), IDS),
+            Self::Id(_, id) => IdDigest::of(id.as_bytes()).hash(),
             Self::Name(name) => keyed::hash(name.as_bytes(), NAMES),
             Self::Server => keyed::hash(b"", SERVER),
             Self::Place(family) => keyed::hash(&[*family], PLACES),
@@ -161,7 +161,7 @@ impl<'a> Pass<'a> {
             return;
         };
         for (id, part) in self.parts(transcript) {
-            let Some(last) = earlier.last(keyed::hash(id.as_bytes(), IDS)) else {
+            let Some(last) = earlier.last(IdDigest::of(id.as_bytes()).hash()) else {
                 continue;
             };
             let owner = earlier.call(last.message, |call| call.call_id().as_ref() == Some(&id));

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use xxhash_rust::xxh3::xxh3_64;
+use twox_hash::XxHash3_64;
 
 use crate::formats::CallIdForm;
 use crate::transcript::Transcript;
@@ -66,7 +66,7 @@ fn base(old: &str, form: &CallIdForm) -> String {
 fn numbered(base: &str, number: usize, form: &CallIdForm) -> String {
     if form.shortest == form.longest {
         // No room for a number behind the old id: both are in the digits of a hash.
-        let mut rest = xxh3_64(format!("{base} {number}").as_bytes());
+        let mut rest = XxHash3_64::oneshot(format!("{base} {number}").as_bytes());
         let digits = std::iter::from_fn(|| {
             let digit = char::from_digit((rest % 36) as u32, 36);
             rest = (rest / 36) ^ rest.rotate_left(23);

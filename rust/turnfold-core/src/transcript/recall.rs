@@ -7,7 +7,7 @@ use super::read::{NAMED, join, read_message};
 use super::{Block, Segment, SegmentRows, SourceBytes, Span, TextSpan, Transcript};
 use crate::formats::{self, Evidence, Rows, WireFormat};
 use crate::json::Document;
-use crate::known::{self, Batch, Known};
+use crate::known::{Batch, Known, Walk};
 use crate::meter::{CountMemo, Counts};
 
 /// How many messages more than there are known ones may be unknown before all is read at once, which is faster then.
@@ -133,18 +133,26 @@ impl Recalled {
     /// Reads the list whose first item may stand at `start`; also gives one past the last item.
     fn of(body: &[u8], start: usize, levels: usize, named: Option<&'static dyn WireFormat>) -> Option<(Self, usize)> {
         let mut items: Vec<Item> = Vec::with_capacity((body.len() - start) / EXPECTED_BYTES);
-        let mut batches = Vec::new();
+        let mut walk = Walk::new(body.len());
         let (mut format, mut edge, mut unknown) = (named, start, 0);
         loop {
             let mut at = skip_white(body, edge);
             match (body.get(at)?, items.is_empty()) {
-                (b']', _) => return Some((Self { batches, items }, edge)),
+                (b']', _) => {
+                    return Some((
+                        Self {
+                            batches: walk.batches,
+                            items,
+                        },
+                        edge,
+                    ));
+                }
                 (b',', false) => at = skip_white(body, at + 1),
                 (_, true) => {}
                 _ => return None,
             }
             let rest = body.get(at..).filter(|rest| rest.first() == Some(&b'{'))?;
-            let found = known::find_first(format.map(|format| format as &dyn WireFormat), rest, &mut batches);
+            let found = walk.next(format.map(|format| format as &dyn WireFormat), rest);
             let (index, len) = if let Some(found) = found {
                 found
             } else {
@@ -155,12 +163,12 @@ impl Recalled {
                 let end = Document::value_end(body, at, levels)?;
                 let known = read(body.get(at..end)?, items.len(), format?)?;
                 let len = known.len;
-                batches.push(Arc::new(Batch::alone(format?, known)));
+                walk.take(&Arc::new(Batch::alone(format?, known)));
                 (0, len)
             };
-            format = format.or_else(|| Some(batches.last()?.format));
+            format = format.or_else(|| Some(walk.batches.last()?.format));
             items.push(Item {
-                batch: batches.len() as u32 - 1,
+                batch: walk.batches.len() as u32 - 1,
                 index,
                 start: at as u32,
                 gap: edge as u32,
