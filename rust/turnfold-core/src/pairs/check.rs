@@ -178,7 +178,7 @@ struct Matched<'a> {
     pairs: usize,
 }
 
-impl<'a> Matched<'a> {
+impl Matched<'_> {
     fn enter(&mut self, index: usize, role: Role, shape: Shape) {
         self.course.enter(self.place, index, role, shape);
     }
