@@ -13,7 +13,6 @@ from msgspec import structs
 
 from turnfold import checks
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError
-from turnfold.model.judgement import BY_RULE
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy, Summarize
 from turnfold.model.result import Attempt, Coverage, Timings
@@ -26,21 +25,19 @@ from turnfold.planning.plan import plan
 from turnfold.planning.reports import tell_started, told, told_sync
 from turnfold.planning.request import live_request, shown_share, summary_request
 from turnfold.prompts.appended import render_appended
-from turnfold.prompts.judge import judge
 from turnfold.prompts.schemas import schema_named
 from turnfold.summarizers.asked import is_asked
+from turnfold.summarizers.by_rule import write_by_rule
 from turnfold.summarizers.covering import NO_MODEL, Cuts, Progress, ask_whole
 from turnfold.summarizers.detached import any_left_behind
 from turnfold.summarizers.fallback import Fallback
+from turnfold.summarizers.freeing import free, rows_of
 from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.pieces import room_of
 from turnfold.summarizers.protocol import Summarizer
-from turnfold.summarizers.rules import Rules
 from turnfold.summarizers.threads import beside, in_thread
 from turnfold.telemetry.hub import within
 from turnfold.transcript import Transcript, kernel_of
-
-_BY_RULE = (Rules(), Marker())
 
 DEADLINE_SECONDS: Final = 60.0
 """How long a summarizer is waited for where the caller does not say: long for a model, short for a stuck socket."""
@@ -57,6 +54,7 @@ _COUNTED_BY: Final[set[tuple[str | None, str | None]]] = set()
 """Encodings and models whose vocabulary is loaded: a first count takes a hundred milliseconds, never on the loop."""
 
 _R = TypeVar("_R")
+_Outcome = CompactionResult | Skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +140,11 @@ async def compact(
     if summarizer is not None and prepared.requests:
         calls = calls or anyio.CapacityLimiter(CALLS_AT_ONCE)
         await _ask(prepared, Fallback(summarizer), filling, deadline, calls=calls, by_rule=on_failure == "rules")
-        if on_failure == "skip" and len(filling.replies) < prepared.asked:
-            return _without_summary(prepared, filling)
-    outcome = await beside(size_bytes, _finish, prepared, filling)
+    skips = on_failure == "skip" and summarizer is not None and len(filling.replies) < prepared.asked
+    end = _without_summary if skips else _finish
+    held = [prepared]
+    del prepared
+    outcome = await beside(size_bytes, _ended, end, held, filling)
     over_seconds = max(0.0, anyio.current_time() - deadline)
     if isinstance(outcome, Skip) or not over_seconds:
         return outcome
@@ -217,7 +217,7 @@ def _compact_by_rule(
     if isinstance(prepared, Skip):
         return prepared
     tell_started(transcript, policy, prepared.plan, prepared.seconds)
-    return _finish(prepared, _Filling())
+    return _ended(_finish, [prepared], _Filling())
 
 
 def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResult | Skip:
@@ -225,7 +225,7 @@ def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResu
 
     Raises `PlanMismatchError` for a plan of another transcript.
     """
-    return _finish(_opened(transcript, planned, perf_counter()), _Filling())
+    return _ended(_finish, [_opened(transcript, planned, perf_counter())], _Filling())
 
 
 def _size(transcript: Transcript, encoding: str | None, model: str | None) -> int:
@@ -351,6 +351,17 @@ def _with_live(prepared: _Prepared, chain: Fallback) -> tuple[SummaryRequest, ..
     return tuple(with_live(request) if is_asked(request) else request for request in prepared.requests)
 
 
+def _ended(end: Callable[[_Prepared, _Filling], _Outcome], held: list[_Prepared], filling: _Filling) -> _Outcome:
+    """Return what a compaction ends with, and free what it was made from: `held` has the only reference."""
+    prepared = held.pop()
+    outcome = end(prepared, filling)
+    rows = rows_of((*prepared.requests, *(piece for one in filling.progress.values() for piece in one.pieces)))
+    filling.progress.clear()
+    del prepared
+    free(rows)
+    return outcome
+
+
 def _without_summary(prepared: _Prepared, filling: _Filling) -> Skip:
     last = filling.attempts[-1].outcome if filling.attempts else "deadline"
     text = f"No summarizer gave a summary that can be used; the last try ended with {last}."
@@ -363,7 +374,7 @@ def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
     for hole, request in enumerate(prepared.requests):
         if hole not in filling.replies:
             rest = filling.progress[hole].rest(request) if hole in filling.progress else request
-            filling.replies[hole] = _write_by_rule(hole, rest, filling.attempts)
+            filling.replies[hole] = write_by_rule(hole, rest, filling.attempts)
     replies = [filling.replies[hole] for hole in range(len(prepared.requests))]
     started = perf_counter()
     applied = apply_opened(prepared.transcript, prepared.plan, prepared.opened, [reply.text for _, reply in replies])
@@ -379,20 +390,6 @@ def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
             apply_seconds=perf_counter() - started,
         ),
     )
-
-
-def _write_by_rule(hole: int, request: SummaryRequest, attempts: list[Attempt]) -> tuple[str, SummaryReply]:
-    for writer in _BY_RULE:
-        try:
-            verdict = judge(SummaryReply(writer.write(request)), request, BY_RULE)
-        except Exception as error:  # noqa: BLE001  # a fault in the rules must not cost a turn: the marker is left
-            attempts.append(Attempt(writer.name, "failed", hole, f"{type(error).__name__}: {error}"))
-            continue
-        attempts.append(Attempt(writer.name, verdict.outcome, hole))
-        if verdict.text is not None:
-            return writer.name, SummaryReply(verdict.text)
-    # The plan left room for a marker; a request made by hand may not have.
-    return Marker().name, SummaryReply(Marker().write(request))
 
 
 def _result(applied: Applied, prepared: _Prepared, filling: _Filling, timings: Timings) -> CompactionResult:

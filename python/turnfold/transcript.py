@@ -267,7 +267,7 @@ class Transcript:
 
     def identifiers_of(self, ranges: Iterable[range]) -> tuple[str, ...]:
         """Find those in several ranges of messages, in the order of the ranges."""
-        return tuple(text for _, text in self.kernel.identifiers([_ends(part) for part in ranges]))
+        return tuple(self.kernel.identifiers([_ends(part) for part in ranges]))
 
     def digests(self, start: int = 0, stop: int | None = None) -> tuple[ToolDigest, ...]:
         """Say what each tool call of messages `[start, stop)` did, by rule. Linear in the bytes of both halves."""

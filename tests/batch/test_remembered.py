@@ -3,11 +3,13 @@
 import anyio
 import anyio.lowlevel
 import pytest
+from msgspec import structs
 
 from turnfold.batch.journal import Journal
 from turnfold.batch.remembered import Remembered, SharedReplies
 from turnfold.errors import JournalError, SummarizerError
-from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
+from turnfold.model.facts import ToolFacts
+from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, ToolDigest, Usage
 from turnfold.testing.fakes import Step, scripted
 from turnfold.testing.requests import summary_request
 from turnfold.testing.virtual_time import BACKENDS, Backend, run_virtual
@@ -117,6 +119,32 @@ def test_what_was_kept_costs_nothing(backend: Backend) -> None:
     first, second, other = run_virtual(main, backend)
     assert (first.usage, second.usage, other.usage) == (Usage(100, 10), NO_USAGE, Usage(100, 10))
     assert (second.text, second.model, inner.calls) == ("Kept.", "m-1", 2)
+
+
+def test_requests_that_differ_in_any_row_are_two(backend: Backend) -> None:
+    base = structs.replace(
+        summary_request(tuple(("user", "text", f"Text {number}.") for number in range(600))),
+        identifiers=tuple(f"id_{number}" for number in range(600)),
+    )
+    others = [
+        structs.replace(base, messages=base.messages[:-1]),
+        structs.replace(base, messages=(*base.messages[:300], base.messages[299], *base.messages[301:])),
+        structs.replace(base, identifiers=(*base.identifiers[:255], "id_x", *base.identifiers[256:])),
+        structs.replace(base, identifiers=base.identifiers[1:]),
+        structs.replace(base, digests=(ToolDigest(0, "read", "read", None, "1 line", "read: 1 line", False),)),
+        structs.replace(base, facts=(ToolFacts(0, "read", "success", ()),)),
+        structs.replace(base, task="Do it."),
+        structs.replace(base, identifiers=(), partials=base.identifiers),
+    ]
+    inner = Costly(SummaryReply("Kept.", stop="end"))
+    summarizer = Remembered(inner, SharedReplies(), "m")
+
+    async def main() -> None:
+        for request in (base, *others, *others, structs.replace(base)):
+            await summarizer.summarize(request)
+
+    run_virtual(main, backend)
+    assert (inner.calls, summarizer.reused) == (1 + len(others), 1 + len(others))
 
 
 @pytest.mark.parametrize("reply", [SummaryReply(" \n"), SummaryReply("Half of", stop="length")])

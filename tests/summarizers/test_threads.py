@@ -1,13 +1,25 @@
 """The kernel's work beside an event loop: what it does to the process, and what it must not change."""
 
+import gc
+import json
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import anyio
 import anyio.lowlevel
 import pytest
 
+from turnfold import Transcript, compact
+from turnfold.compactor import OnFailure
+from turnfold.model.facts import Extracted
+from turnfold.model.policy import OnRequest, Policy, Summarize
+from turnfold.model.splits import KeepMessages
+from turnfold.model.summary import SummaryRequest
+from turnfold.planning import facts
+from turnfold.planning.apply import CompactionResult
+from turnfold.summarizers import Fallback, Function, Member, fallback
+from turnfold.summarizers.protocol import Summarizer
 from turnfold.summarizers.threads import SWITCH_SECONDS, in_thread
 
 pytestmark = pytest.mark.anyio
@@ -63,3 +75,64 @@ async def test_it_is_put_back_where_the_work_raises() -> None:
     with pytest.raises(ZeroDivisionError):
         await in_thread(lambda: 1 / 0)
     assert sys.getswitchinterval() == pytest.approx(0.005)
+
+
+def fails(request: SummaryRequest) -> str:
+    raise ValueError("no")
+
+
+async def fails_later(request: SummaryRequest) -> str:
+    await anyio.lowlevel.checkpoint()
+    raise ValueError("no")
+
+
+async def hangs(request: SummaryRequest) -> str:
+    await anyio.sleep_forever()
+    return ""
+
+
+ASKED: list[Callable[[], Summarizer]] = [
+    lambda: Function(lambda _: "The tickets were fetched."),
+    lambda: Function(lambda _: ""),
+    lambda: Function(fails),
+    lambda: Function(fails_later),
+    lambda: Fallback(Member(Function(fails_later), tries=2), Function(lambda _: "")),
+    lambda: Fallback(Member(Function(hangs), timeout_seconds=1e-6)),
+    lambda: Function(lambda _: "", window_tokens=3000),
+]
+
+
+@pytest.mark.parametrize("on_failure", ["rules", "skip"])
+@pytest.mark.parametrize("asked", range(len(ASKED)))
+async def test_rows_of_a_large_request_are_freed_off_the_loop_and_at_once(
+    monkeypatch: pytest.MonkeyPatch, asked: int, on_failure: OnFailure
+) -> None:
+    freed: list[int] = []
+
+    class Told(dict[str, int | str]):
+        def __del__(self) -> None:
+            freed.append(threading.get_ident())
+
+    monkeypatch.setattr(facts, "_REGISTERED", {})
+    monkeypatch.setattr(fallback, "FIRST_WAIT_SECONDS", 0.0)
+    facts.register_extractor("fetch", lambda call: Extracted((), Told(key=str(call.arguments["key"]))))
+    messages = [json.dumps({"role": "user", "content": "Fetch all of them."})]
+    for key in range(100):
+        function = {"name": "fetch", "arguments": json.dumps({"key": key})}
+        call = {"id": f"c{key}", "type": "function", "function": function}
+        messages.append(json.dumps({"role": "assistant", "content": None, "tool_calls": [call]}))
+        messages.append(json.dumps({"role": "tool", "tool_call_id": f"c{key}", "content": f"Ticket {key}. " * 20}))
+    transcript = Transcript.from_json(f"[{', '.join(messages)}]".encode(), format="openai.chat")
+    policy = Policy(OnRequest(), (Summarize(KeepMessages(2), facts="lines"),), name="test")
+    gc.collect()
+    gc.disable()
+    try:
+        outcome = await compact(transcript, policy, ASKED[asked](), on_failure=on_failure)
+        assert isinstance(outcome, CompactionResult) == (asked == 0 or on_failure == "rules"), outcome
+        for thread in threading.enumerate():
+            if thread.name.startswith("turnfold "):
+                thread.join(10)  # of a call that has answered
+        assert len(freed) == 99
+        assert threading.get_ident() not in freed
+    finally:
+        gc.enable()

@@ -2,10 +2,12 @@
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Final, Protocol
 
 import anyio
 import msgspec
+from msgspec import structs
 
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
 from turnfold.summarizers.protocol import Summarizer, appends
@@ -16,6 +18,7 @@ MEMORY_BYTES: Final = 32 << 20
 """Of replies that are kept in memory where no journal keeps them: those used last stay."""
 
 _OFFLOADED_TOKENS: Final = 20_000
+_ROWS_AT_ONCE: Final = 256
 
 
 class Replies(Protocol):
@@ -47,7 +50,7 @@ class SharedReplies:
                 self._memory.move_to_end(key)
         if kept is None:
             return None
-        return msgspec.structs.replace(msgspec.msgpack.decode(kept, type=SummaryReply), usage=NO_USAGE)
+        return structs.replace(msgspec.msgpack.decode(kept, type=SummaryReply), usage=NO_USAGE)
 
     async def keep(self, key: bytes, reply: SummaryReply) -> None:
         """Keep a reply."""
@@ -107,7 +110,21 @@ class Remembered(Wrapping):
 
 def request_key(request: SummaryRequest, identity: str) -> bytes:
     """Return what equal requests to one summarizer have in common. O(bytes of the request)."""
-    return hashlib.blake2b(identity.encode() + b"\0" + msgspec.msgpack.encode(request), digest_size=20).digest()
+    digest = hashlib.blake2b(identity.encode() + b"\0", digest_size=20)
+    for part in _encoded(request):
+        digest.update(part)
+    return digest.digest()
+
+
+def _encoded(request: SummaryRequest) -> Iterator[bytes]:
+    """Write a request, some rows at a time: one call for thousands would keep the interpreter from the event loop."""
+    encode = msgspec.msgpack.encode
+    tables = (request.messages, request.digests, request.identifiers, request.facts)
+    yield encode(structs.replace(request, messages=(), digests=(), identifiers=(), facts=()))
+    yield encode([len(rows) for rows in tables])
+    for rows in tables:
+        for start in range(0, len(rows), _ROWS_AT_ONCE):
+            yield encode(rows[start : start + _ROWS_AT_ONCE])
 
 
 def _is_whole(reply: object) -> bool:

@@ -15,7 +15,7 @@ that only the server holds."""
 BlockKind = Literal["text", "tool_call", "tool_result", "reasoning", "media", "opaque"]
 
 
-class Block(msgspec.Struct, frozen=True):
+class Block(msgspec.Struct, frozen=True, gc=False):
     """One block of a message.
 
     `path` is its JSON path, such as `messages[4].tool_calls[0]`. `call_id` is on calls and results alike, `name` is
@@ -35,7 +35,7 @@ class Block(msgspec.Struct, frozen=True):
     type_name: str | None
 
 
-class BlockHead(msgspec.Struct, frozen=True):
+class BlockHead(msgspec.Struct, frozen=True, gc=False):
     """A block without its text, as in `Block`. `text_bytes` is what the text takes in the body, escapes and quotes
     included: at least as much as it has.
     """

@@ -14,7 +14,7 @@ DEFAULT_ENCODING: Final = "o200k_base"
 """What counts are made in where neither an encoding nor a model is named."""
 
 
-class TokenCount(msgspec.Struct, frozen=True):
+class TokenCount(msgspec.Struct, frozen=True, gc=False):
     """A number of tokens and how far it can be trusted.
 
     `n` is the best single number, `lo <= n <= hi`. With `source="exact"` the three are equal and are what the model's

@@ -38,14 +38,14 @@ class ToolCall(msgspec.Struct, frozen=True):
     error_line: str | None = None
 
 
-class Extracted(msgspec.Struct, frozen=True):
+class Extracted(msgspec.Struct, frozen=True, gc=False):
     """What an extractor finds: facts for the line, in order, and numbers or names for programs."""
 
     facts: tuple[Fact, ...]
     metadata: Mapping[str, int | str] = {}
 
 
-class ToolFacts(msgspec.Struct, frozen=True):
+class ToolFacts(msgspec.Struct, frozen=True, gc=False):
     """One call: the message that it stands in, its tool, how it ended, and what is known of it.
 
     `error` is the whole error text, on one line, where a policy asks for it.

@@ -37,7 +37,7 @@ class Rule(msgspec.Struct, frozen=True):
     severity: RuleSeverity
 
 
-class Pair(msgspec.Struct, frozen=True):
+class Pair(msgspec.Struct, frozen=True, gc=False):
     """A tool call and its result, by message index and block index."""
 
     call_id: str | None
@@ -48,7 +48,7 @@ class Pair(msgspec.Struct, frozen=True):
     misplaced: bool
 
 
-class CallPlace(msgspec.Struct, frozen=True):
+class CallPlace(msgspec.Struct, frozen=True, gc=False):
     """One unpaired call or result."""
 
     call_id: str | None

@@ -19,7 +19,7 @@ class SourcePart(msgspec.Struct, frozen=True, gc=False):
     is_error: bool = False
 
 
-class SourceMessage(msgspec.Struct, frozen=True):
+class SourceMessage(msgspec.Struct, frozen=True, gc=False):
     """One message to be summarised, as plain text parts. `index` is its place in the transcript."""
 
     index: int
@@ -70,7 +70,7 @@ class SummaryRecord(msgspec.Struct, frozen=True):
     updated: str | None = None
 
 
-class ToolDigest(msgspec.Struct, frozen=True):
+class ToolDigest(msgspec.Struct, frozen=True, gc=False):
     """What one tool call did, by rule.
 
     `message` is the index of the message with the call. `target` is what it worked on (a path, a command, a pattern),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import starmap
+from typing import Final
 
 from msgspec import structs
 
@@ -12,6 +13,10 @@ from turnfold.model.scan import ScanOptions
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest, ToolDigest
 from turnfold.planning.fill import Opening
 from turnfold.transcript import Transcript
+
+_AT_ONCE: Final = 128
+"""So many messages are read at a time: with rows of thousands alive, the collector of cycles would look through all
+objects of the process."""
 
 
 def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
@@ -87,8 +92,11 @@ def _clipped(kind: str, text: str, hole: SummaryHole, encoding: str) -> str:
 def _source_messages(transcript: Transcript, going: range, hole: SummaryHole, encoding: str) -> Iterator[SourceMessage]:
     speakers = transcript.speakers
     clips = hole.reasoning_tokens is not None or hole.result_tokens is not None
-    for index, parts in zip(going, transcript.kernel.parts(going.start, going.stop), strict=True):
-        found = tuple(starmap(SourcePart, parts))
-        if clips:
-            found = tuple(structs.replace(part, text=_clipped(part.kind, part.text, hole, encoding)) for part in found)
-        yield SourceMessage(index, speakers[index], found)
+    for start in range(going.start, going.stop, _AT_ONCE):
+        some = range(start, min(start + _AT_ONCE, going.stop))
+        for index, parts in zip(some, transcript.kernel.parts(some.start, some.stop), strict=True):
+            found = tuple(starmap(SourcePart, parts))
+            if clips:
+                clipped = (_clipped(part.kind, part.text, hole, encoding) for part in found)
+                found = tuple(structs.replace(part, text=text) for part, text in zip(found, clipped, strict=True))
+            yield SourceMessage(index, speakers[index], found)

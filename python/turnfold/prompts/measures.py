@@ -71,8 +71,11 @@ class Source:
         parts = [(m.role, part) for m in self._request.messages for part in m.parts]
         user = "\n".join(part.text for role, part in parts if role == "user" and part.kind == "text")
         failed = "\n".join(part.text for _, part in parts if part.is_error)
-        ranks = zip(meter.occurring(names, user), meter.occurring(names, failed), range(len(names)), names, strict=True)
-        return [name for *_, name in sorted(ranks, key=lambda r: (r[0], r[1], r[2]), reverse=True)]
+        ranks = zip(names, meter.occurring(names, user), meter.occurring(names, failed), strict=True)
+        of_rank: dict[tuple[bool, bool], list[str]] = {}
+        for name, by_user, in_failure in ranks:
+            of_rank.setdefault((by_user, in_failure), []).append(name)
+        return [name for rank in sorted(of_rank, reverse=True) for name in reversed(of_rank[rank])]
 
 
 def shows_nothing(text: str) -> bool:

@@ -121,7 +121,7 @@ class _Pieces:
             return await self.chain.ask(last, self.report)
 
     async def _side_by_side(self, requests: Sequence[SummaryRequest], done: dict[int, tuple[str, str]]) -> list[str]:
-        failed: list[NoSummaryError] = []
+        failed: list[BaseException] = []
         stopped: list[BaseException] = []
 
         async def ask(index: int, request: SummaryRequest) -> None:
@@ -143,12 +143,20 @@ class _Pieces:
         async with anyio.create_task_group() as group:
             for index, request in enumerate(requests):
                 group.start_soon(ask, index, request)
-        for error in (*stopped, *failed):
-            raise error
+        if stopped or failed:
+            raise _taken(stopped, failed)
         return [done[index][1] for index in range(len(requests))]
 
     def _told(self, request: SummaryRequest, attempt: Attempt) -> None:
         self.report(structs.replace(attempt, piece=None if request.piece is None else request.piece[0]))
+
+
+def _taken(*raised: list[BaseException]) -> BaseException:
+    """Return the first error, and forget all: they refer to the frames that hold them."""
+    first = next(error for errors in raised for error in errors)
+    for errors in raised:
+        errors.clear()
+    return first
 
 
 def by_rule_request(request: SummaryRequest) -> SummaryRequest:

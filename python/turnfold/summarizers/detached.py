@@ -42,6 +42,7 @@ class Detached(Generic[_T]):
         self._task: _Task | None = None
         self._value: list[_T] = []
         self._error: BaseException | None = None
+        self._stopped = False
         self.left_behind = False
 
     async def wait(self) -> _T:
@@ -58,10 +59,16 @@ class Detached(Generic[_T]):
             raise
         if self._value:
             return self._value[0]
-        error = self._error
+        raise self._taken_error()
+
+    def _taken_error(self) -> BaseException:
+        """Return what the work raised, and forget it: the frames that it came through hold what was worked on."""
+        error, self._error = self._error, None
         if isinstance(error, Exception | KeyboardInterrupt | SystemExit):
-            raise error
-        raise SummarizerError(f"It ended by itself with {type(error).__name__}: {error}") from error
+            return error
+        ended = SummarizerError(f"It ended by itself with {type(error).__name__}: {error}")
+        ended.__cause__ = error
+        return ended
 
     def begin(self) -> None:
         """Begin."""
@@ -71,6 +78,7 @@ class Detached(Generic[_T]):
         """Tell the work to stop, where it is not over, and wait for that a little."""
         if self._over.is_set() or self._task is None:
             return
+        self._stopped = True  # nobody asks what it raises then
         self._task.cancel()
         with anyio.CancelScope(shield=True), anyio.move_on_after(self._grace_seconds):
             await self._over.wait()
@@ -80,7 +88,7 @@ class Detached(Generic[_T]):
         try:
             self._value.append(await self._work())
         except BaseException as error:  # noqa: BLE001  # nobody awaits this task: what is raised is handed over
-            self._error = error
+            self._error = None if self._stopped else error
         finally:
             self._over.set()
 

@@ -139,17 +139,18 @@ async def _ask(member: Member, request: SummaryRequest, report: Report) -> Summa
     """Ask one member as often as it may be asked."""
     asked = request
     try_number = 0
-    last: _AgainError | None = None
+    # What the error says, not the error: it refers to the frames that hold the request.
+    last: tuple[AttemptOutcome, float | None] | None = None
 
     async def once() -> SummaryReply | None:
         nonlocal asked, try_number, last
         try_number += 1
         if last is not None:
-            tell_retried(member.name, last.outcome, last.wait_seconds)
+            tell_retried(member.name, *last)
         try:
             return await _try(member, asked, report, try_number)
         except _AgainError as error:
-            last = error
+            last = (error.outcome, error.wait_seconds)
             if error.fault is not None:
                 asked = structs.replace(request, refused=error.fault)
             raise
@@ -193,11 +194,10 @@ async def _try(member: Member, request: SummaryRequest, told: Report, try_number
         report(Attempt(name, "left_behind" if call.left_behind else "deadline"))
         raise
     except Exception as error:  # noqa: BLE001  # whatever a summarizer raises, the next one is asked
-        fault = fault_of(error)
-        report(Attempt(name, fault.reason, detail=fault.text))
-        if not fault.passes or not _in_time(fault.retry_after_seconds):
+        reason, wait_seconds = _passing(error, name, report)
+        if reason is None:
             return None
-        raise _AgainError(f"{name}: {fault.reason}", fault.reason, wait_seconds=fault.retry_after_seconds) from None
+        raise _AgainError(f"{name}: {reason}", reason, wait_seconds=wait_seconds) from None
     report(Attempt(name, verdict.outcome, 0, verdict.detail, usage, reply.model, reply.latency_seconds))
     tell_rejected(number, name, verdict)
     if verdict.text is not None:
@@ -205,6 +205,15 @@ async def _try(member: Member, request: SummaryRequest, told: Report, try_number
     if verdict.fault is not None and verdict.remedy == "retry":
         raise _AgainError(f"{name}: {verdict.fault}", verdict.fault, fault=verdict.fault)
     return None
+
+
+def _passing(error: Exception, name: str, report: Report) -> tuple[AttemptOutcome | None, float | None]:
+    """Report what was raised; return its name and how long to wait where that may pass, else None twice."""
+    fault = fault_of(error)
+    report(Attempt(name, fault.reason, detail=fault.text))
+    if not fault.passes or not _in_time(fault.retry_after_seconds):
+        return None, None
+    return fault.reason, fault.retry_after_seconds
 
 
 async def _within(seconds: float | None, call: Detached[SummaryReply]) -> SummaryReply:

@@ -98,7 +98,7 @@ class Function:
                 call.left_behind = not call.finished
                 self._left_behind += call.left_behind
         if call.error is not None:
-            raise call.error
+            raise call.taken_error(call.error)
         return call.answer
 
 
@@ -112,6 +112,11 @@ class _Call:
     error: Exception | None = None
     finished: bool = False
     left_behind: bool = False
+
+    def taken_error(self, error: Exception) -> Exception:
+        """Forget `error`, which refers to the frames that it came through, and so to this."""
+        self.error = None
+        return error
 
 
 def _is_async(function: Callable[..., object]) -> bool:

@@ -12,7 +12,7 @@ use turnfold_core::prefix;
 use turnfold_core::repair::{RepairOptions, Unanswered};
 use turnfold_core::splits::{self, Blocker, Keep};
 
-use crate::door::{Fault, attached, detached};
+use crate::door::{Fault, Rows, attached, detached};
 use crate::input;
 use crate::transcript::Transcript;
 
@@ -49,21 +49,21 @@ type PlaceFields = (Option<String>, usize, usize);
 /// Pairs, then pending and abandoned calls, orphan, repeated and misplaced results.
 type PairCheckFields = (
     usize,
-    Vec<PlaceFields>,
-    Vec<PlaceFields>,
-    Vec<PlaceFields>,
-    Vec<PlaceFields>,
-    Vec<PlaceFields>,
+    Rows<PlaceFields>,
+    Rows<PlaceFields>,
+    Rows<PlaceFields>,
+    Rows<PlaceFields>,
+    Rows<PlaceFields>,
 );
 /// `code`, `text`, `call_id`, `start`, `stop`.
 type BlockerFields = (&'static str, String, Option<String>, usize, usize);
 /// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids, unknown kinds.
 type ScanFields = (
-    Vec<FindingFields>,
-    Vec<PairFields>,
-    Vec<PlaceFields>,
-    Vec<PlaceFields>,
-    Vec<PlaceFields>,
+    Rows<FindingFields>,
+    Rows<PairFields>,
+    Rows<PlaceFields>,
+    Rows<PlaceFields>,
+    Rows<PlaceFields>,
     Vec<String>,
     Vec<String>,
     Vec<(String, usize)>,
@@ -159,7 +159,7 @@ pub(crate) fn check_pairs(py: Python<'_>, transcript: &Transcript) -> PyResult<P
         let found = pairs::check(transcript);
         let all = |places: &mut dyn Iterator<Item = BlockRef>| {
             let named = places.map(|at| (pairs::call_id(transcript, at), at.message, at.block));
-            named.collect::<Vec<PlaceFields>>()
+            named.collect::<Rows<PlaceFields>>()
         };
         Ok((
             found.pairs,
@@ -196,7 +196,7 @@ pub(crate) fn repair(
     transcript: &Transcript,
     options: OptionFields<'_>,
     unanswered: &str,
-) -> PyResult<(Transcript, Vec<RepairFields>, Vec<Option<usize>>)> {
+) -> PyResult<(Transcript, Rows<RepairFields>, Rows<Option<usize>>)> {
     let scan = scan_options(options)?;
     detached(py, || {
         let unanswered = Unanswered::by_name(unanswered).ok_or_else(|| {
@@ -210,7 +210,7 @@ pub(crate) fn repair(
             let action = r.action.as_str();
             (r.code, action, r.message, r.message_after, r.block, r.call_id, r.text)
         });
-        Ok((Transcript(repaired.transcript), repairs.collect(), repaired.kept))
+        Ok((Transcript(repaired.transcript), repairs.collect(), Rows(repaired.kept)))
     })
 }
 

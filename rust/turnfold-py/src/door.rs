@@ -1,10 +1,13 @@
-//! The one way in and out: detaches from the interpreter, catches panics, turns faults into Python exceptions.
+//! The one way in and out: detaches from the interpreter, catches panics, turns faults into Python exceptions, hands
+//! over many rows.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyList;
 use turnfold_core::ReadError;
 use turnfold_core::splice::SpliceError;
 
@@ -61,10 +64,72 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T,
     finish(py, outcome)
 }
 
+/// What works on fewer bytes is done before another thread would have woken up.
+const DETACH_BYTES: usize = 16_384;
+
+/// Runs `work` on so many bytes, while other Python threads run if that may take more than a few microseconds.
+///
+/// A thread that waits for the interpreter asks for it only where nobody lets go of it for a millisecond: one that lets go
+/// of it more often than that, and never for long enough, keeps an event loop waiting for as long as it works.
+pub(crate) fn by_size<T: Send>(
+    py: Python<'_>,
+    bytes: usize,
+    work: impl FnOnce() -> Result<T, Fault> + Send,
+) -> PyResult<T> {
+    if bytes < DETACH_BYTES {
+        attached(py, work)
+    } else {
+        detached(py, work)
+    }
+}
+
 /// Runs `work`, which takes less than detaching would.
 pub(crate) fn attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T, Fault>) -> PyResult<T> {
     let outcome = catch_unwind(AssertUnwindSafe(work));
     finish(py, outcome)
+}
+
+/// How long rows are made into Python objects at a stretch.
+const STRETCH: Duration = Duration::from_micros(500);
+
+/// Rows that Python gets as a list. A thread that waits for the interpreter, such as an event loop's, gets it between
+/// two of them: ten thousand rows take ten milliseconds.
+pub(crate) struct Rows<T>(pub(crate) Vec<T>);
+
+impl<T> FromIterator<T> for Rows<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(rows: I) -> Self {
+        Self(rows.into_iter().collect())
+    }
+}
+
+impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Rows<T> {
+    type Target = PyList;
+    type Output = Bound<'py, PyList>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let list = PyList::empty(py);
+        let mut begun = Instant::now();
+        for row in self.0 {
+            list.append(row)?;
+            if begun.elapsed() > STRETCH {
+                take_turns(py)?;
+                begun = Instant::now();
+            }
+        }
+        Ok(list)
+    }
+}
+
+/// Lets another thread have the interpreter if it has waited for long enough to ask for it.
+///
+/// What runs Python's functions looks for that. To detach for a moment would do worse than nothing: a thread that waits
+/// is woken by it, comes too late, and begins to wait from the start.
+fn take_turns(py: Python<'_>) -> PyResult<()> {
+    static NOTHING: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let nothing = NOTHING.get_or_try_init(py, || py.eval(c"lambda: None", None, None).map(Bound::unbind))?;
+    nothing.bind(py).call0()?;
+    Ok(())
 }
 
 fn finish<T>(py: Python<'_>, outcome: Result<Result<T, Fault>, Box<dyn Any + Send>>) -> PyResult<T> {

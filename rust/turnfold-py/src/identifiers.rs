@@ -8,9 +8,12 @@ use pyo3::types::PyString;
 use turnfold_core::details::{self, Detail};
 use turnfold_core::identifiers::{self, Identifier};
 
-use crate::door::detached;
+use crate::door::{Rows, by_size, detached};
 use crate::input;
 use crate::transcript::Transcript;
+
+/// To look for identifiers takes so many times as long as to copy.
+const SLOWER: usize = 8;
 
 /// `kind`, `text`.
 pub(crate) type IdentifierFields = (&'static str, String);
@@ -24,15 +27,17 @@ pub(crate) fn detail_fields(detail: Detail) -> IdentifierFields {
 }
 
 #[pyfunction]
-pub(crate) fn extract_identifiers(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<IdentifierFields>> {
+pub(crate) fn extract_identifiers(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Rows<IdentifierFields>> {
     let text = input::text(text)?;
-    detached(py, || Ok(identifiers::extract(&text).into_iter().map(fields).collect()))
+    by_size(py, SLOWER * text.len(), || {
+        Ok(identifiers::extract(&text).into_iter().map(fields).collect())
+    })
 }
 
 #[pyfunction]
-pub(crate) fn extract_details(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<IdentifierFields>> {
+pub(crate) fn extract_details(py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Rows<IdentifierFields>> {
     let text = input::text(text)?;
-    detached(py, || {
+    by_size(py, SLOWER * text.len(), || {
         Ok(details::extract(&text).into_iter().map(detail_fields).collect())
     })
 }
@@ -45,7 +50,8 @@ pub(crate) fn occurring(
 ) -> PyResult<Vec<bool>> {
     let names = names(&identifiers)?;
     let text = input::text(text)?;
-    detached(py, || Ok(identifiers::occurring(&names, &text)))
+    let bytes = text.len() + names.iter().map(|name| name.len()).sum::<usize>();
+    by_size(py, SLOWER * bytes, || Ok(identifiers::occurring(&names, &text)))
 }
 
 #[pyfunction]

@@ -5,7 +5,7 @@ use pyo3::types::PyString;
 use turnfold_core::Source;
 use turnfold_core::json::{Document, Tape, Value};
 
-use crate::door::{attached, detached};
+use crate::door::{Rows, attached, detached};
 use crate::input;
 
 /// One JSON text, parsed once.
@@ -40,19 +40,19 @@ impl Json {
     }
 
     /// Start and stop of each item of the array at `path`; nothing for any other kind.
-    fn items(&self, py: Python<'_>, path: Vec<Step<'_>>) -> PyResult<Vec<(usize, usize)>> {
+    fn items(&self, py: Python<'_>, path: Vec<Step<'_>>) -> PyResult<Rows<(usize, usize)>> {
         let found = self.at(&path)?;
         detached(py, || {
-            Ok(found.map_or_else(Vec::new, |array| array.items().map(ends).collect()))
+            Ok(found.into_iter().flat_map(|array| array.items().map(ends)).collect())
         })
     }
 
     /// Key, start and stop of each value of the object at `path`; nothing for any other kind.
-    fn fields(&self, py: Python<'_>, path: Vec<Step<'_>>) -> PyResult<Vec<(String, usize, usize)>> {
+    fn fields(&self, py: Python<'_>, path: Vec<Step<'_>>) -> PyResult<Rows<(String, usize, usize)>> {
         let found = self.at(&path)?;
         detached(py, || {
-            let Some(object) = found else { return Ok(Vec::new()) };
-            let fields = object.fields().map(|(key, value)| {
+            let fields = found.into_iter().flat_map(Value::fields);
+            let fields = fields.map(|(key, value)| {
                 let (start, stop) = ends(value);
                 (key.text().unwrap_or_default().into_owned(), start, stop)
             });

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use turnfold_core::statements::{self, Cues, Statement};
 
-use crate::door::{Fault, detached};
+use crate::door::{Fault, Rows, detached};
 use crate::input;
 
 /// `order`, `place`, `text`, `label`, `enclosed`, `score`, `replaced`, `doubtful`, `after`, `features`.
@@ -45,7 +45,7 @@ impl Statements {
         detached(py, || Ok(self.0.counts(&text)))
     }
 
-    fn rules(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Vec<String>> {
+    fn rules(&self, py: Python<'_>, text: &Bound<'_, PyString>) -> PyResult<Rows<String>> {
         let text = input::text(text)?;
         detached(py, || {
             let rules = statements::rules(&text, &self.0);
@@ -57,7 +57,7 @@ impl Statements {
         &self,
         py: Python<'_>,
         texts: Vec<(bool, Bound<'_, PyString>)>,
-    ) -> PyResult<(Vec<StatementFields>, Vec<FeatureFields>)> {
+    ) -> PyResult<(Rows<StatementFields>, Rows<FeatureFields>)> {
         let texts: Vec<(bool, Cow<'_, str>)> = texts
             .iter()
             .map(|(user, text)| Ok((*user, input::text(text)?)))

@@ -14,7 +14,7 @@ use turnfold_core::splice::{self, Part};
 use turnfold_core::{BlockView, MessageView, Role, json};
 
 use crate::checks::{self, OptionFields};
-use crate::door::{Fault, attached, detached};
+use crate::door::{Fault, Rows, attached, by_size, detached};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
 use crate::text;
@@ -128,7 +128,7 @@ impl Transcript {
         message_index: usize,
         block_indexes: Vec<usize>,
     ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let message = detached(py, || {
+        let message = by_size(py, self.bytes(message_index), || {
             Ok(splice::remove_blocks(&self.0, message_index, &block_indexes)?)
         })?;
         Ok(message.map(|bytes| PyBytes::new(py, &bytes)))
@@ -160,20 +160,22 @@ impl Transcript {
 
     fn message_json<'py>(&self, py: Python<'py>, message_index: usize) -> PyResult<Bound<'py, PyBytes>> {
         attached(py, || self.message(message_index))?;
-        let message = detached(py, || Ok(self.0.message_json(message_index).unwrap_or_default()))?;
+        let message = by_size(py, self.bytes(message_index), || {
+            Ok(self.0.message_json(message_index).unwrap_or_default())
+        })?;
         Ok(PyBytes::new(py, &message))
     }
 
-    fn roles(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+    fn roles(&self, py: Python<'_>) -> PyResult<Rows<String>> {
         detached(py, || Ok(self.0.messages().map(|m| role(&m)).collect()))
     }
 
-    fn speakers(&self, py: Python<'_>) -> PyResult<Vec<&'static str>> {
+    fn speakers(&self, py: Python<'_>) -> PyResult<Rows<&'static str>> {
         detached(py, || Ok(self.0.messages().map(|m| m.role().as_str()).collect()))
     }
 
-    fn blocks(&self, py: Python<'_>, message_index: usize) -> PyResult<Vec<BlockFields>> {
-        detached(py, || {
+    fn blocks(&self, py: Python<'_>, message_index: usize) -> PyResult<Rows<BlockFields>> {
+        by_size(py, self.bytes(message_index), || {
             let blocks = self.message(message_index)?.blocks();
             Ok(blocks
                 .map(|block| {
@@ -194,7 +196,7 @@ impl Transcript {
     }
 
     /// The blocks of a kind: message, block, tool.
-    fn places(&self, py: Python<'_>, kind: &str, start: usize) -> PyResult<Vec<(usize, usize, Option<String>)>> {
+    fn places(&self, py: Python<'_>, kind: &str, start: usize) -> PyResult<Rows<(usize, usize, Option<String>)>> {
         detached(py, || {
             let blocks = self.0.messages_from(start).flat_map(|message| message.blocks());
             let wanted = blocks.filter(|block| block.kind().as_str() == kind);
@@ -208,7 +210,7 @@ impl Transcript {
         detached(py, || Ok(self.0.messages_with(part)))
     }
 
-    fn block_heads(&self, py: Python<'_>) -> PyResult<Vec<Vec<HeadFields>>> {
+    fn block_heads(&self, py: Python<'_>) -> PyResult<Rows<Rows<HeadFields>>> {
         detached(py, || {
             Ok(self
                 .0
@@ -218,7 +220,7 @@ impl Transcript {
         })
     }
 
-    fn parts(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<Vec<PartFields<'_>>>> {
+    fn parts(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Rows<Rows<PartFields<'_>>>> {
         detached(py, || {
             self.check(&(start..stop))?;
             let messages = (start..stop).filter_map(|index| self.0.message(index));
@@ -252,7 +254,7 @@ impl Transcript {
         label: &str,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         edits: Vec<EditArgument<'_>>,
-    ) -> PyResult<Vec<CountFields>> {
+    ) -> PyResult<Rows<CountFields>> {
         let edits = owned(&edits)?;
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), None)?;
@@ -350,7 +352,7 @@ impl Transcript {
         options: OptionFields<'_>,
         short_bytes: usize,
         #[pyo3(from_py_with = input::name)] beginning: String,
-    ) -> PyResult<Vec<OpenResultFields>> {
+    ) -> PyResult<Rows<OpenResultFields>> {
         let options = checks::scan_options(options)?;
         detached(py, || {
             self.check(&(start..stop))?;
@@ -363,14 +365,14 @@ impl Transcript {
         })
     }
 
-    fn identifiers(&self, py: Python<'_>, ranges: Vec<(usize, usize)>) -> PyResult<Vec<IdentifierFields>> {
+    fn identifiers(&self, py: Python<'_>, ranges: Vec<(usize, usize)>) -> PyResult<Rows<String>> {
         detached(py, || {
             let found = turnfold_core::identifiers::extract_messages(&self.0, self.ranges(ranges)?);
-            Ok(found.into_iter().map(identifiers::fields).collect())
+            Ok(found.into_iter().map(|identifier| identifier.text).collect())
         })
     }
 
-    fn details(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<IdentifierFields>> {
+    fn details(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Rows<IdentifierFields>> {
         detached(py, || {
             self.check(&(start..stop))?;
             let found = turnfold_core::details::extract_messages(&self.0, start..stop);
@@ -378,7 +380,7 @@ impl Transcript {
         })
     }
 
-    fn digests(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Vec<DigestFields>> {
+    fn digests(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Rows<DigestFields>> {
         detached(py, || {
             self.check(&(start..stop))?;
             let pairs = pairs::pair(&self.0, &ScanOptions::default());
@@ -441,6 +443,11 @@ impl Transcript {
 }
 
 impl Transcript {
+    /// Bytes of a message; 0 where there is none.
+    fn bytes(&self, index: usize) -> usize {
+        self.0.message(index).map_or(0, |message| message.bytes().len())
+    }
+
     fn message(&self, index: usize) -> Result<MessageView<'_>, Fault> {
         self.0.message(index).ok_or_else(|| {
             let len = self.0.len();

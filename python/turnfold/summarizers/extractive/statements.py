@@ -42,4 +42,10 @@ def statements_of(texts: Sequence[tuple[Speaker, str]]) -> list[Statement]:
     """
     made, features = cues.kernel().weigh([(speaker == "user", text) for speaker, text in texts])
     shared = [(plain, tuple(names)) for plain, names in features]
-    return [Statement(texts[fields[0]][0], *fields[:-1], *shared[fields[-1]]) for fields in made]
+    # One by one: to free thousands of rows at once would keep the interpreter from other threads for milliseconds.
+    made.reverse()
+    statements: list[Statement] = []
+    while made:
+        fields = made.pop()
+        statements.append(Statement(texts[fields[0]][0], *fields[:-1], *shared[fields[-1]]))
+    return statements
