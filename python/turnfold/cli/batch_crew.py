@@ -3,7 +3,6 @@
 import signal
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Final
 
 import anyio
@@ -15,6 +14,7 @@ from turnfold.cli.compaction import Instructions, Outcome, compact_document, fai
 from turnfold.cli.faults import Fault
 from turnfold.cli.inputs import Document
 from turnfold.cli.outputs import Target
+from turnfold.cli.reading import register_encoding
 from turnfold.summarizers.threads import in_thread
 
 _TRIES: Final = 2
@@ -81,7 +81,5 @@ def _prepare(encoding: str | None, processes: int) -> None:
     # Ctrl-C goes to all processes of the terminal; this one is stopped by the one that started it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     share_caches(processes)
-    if encoding is not None and Path(encoding).is_file():
-        from turnfold.vocabularies import register_vocabulary
-
-        register_vocabulary(encoding, encoding)
+    if encoding is not None:
+        register_encoding(encoding)

@@ -48,12 +48,7 @@ class Task:
     def work(self) -> Document | None:
         """The document that is to be compacted, if there is one: a blank line is not."""
         item = self.item
-        return None if not isinstance(item, Document) or self.run.lost or is_gap(item) else item
-
-
-def is_gap(document: Document) -> bool:
-    """Whether it is a blank line, which stays one."""
-    return document.blank and document.layout == "jsonl"
+        return None if not isinstance(item, Document) or self.run.lost or item.is_gap else item
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
 from turnfold.batch.pump import Pump
 from turnfold.batch.remembered import Replies
 from turnfold.cli.batch_crew import Crew, Made
-from turnfold.cli.batch_task import Concluded, Task, is_gap
+from turnfold.cli.batch_task import Concluded, Task
 from turnfold.cli.compaction import Compacted, Instructions, Opened, Outcome, conclude, failure_of, open_log
 from turnfold.cli.inputs import Document
 from turnfold.model.plan import Skip
@@ -90,7 +90,7 @@ async def by_rule(
 
 
 def _unworked(task: Task) -> Made:
-    return [], task.item.data if isinstance(task.item, Document) and is_gap(task.item) else None
+    return [], task.item.data if isinstance(task.item, Document) and task.item.is_gap else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,21 +181,21 @@ def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
 
 def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
     """Return the records of a document, and the bytes to write: None where every transcript of it failed."""
-    item = read.task.item
-    if not isinstance(item, Document) or is_gap(item):
+    document = read.task.work
+    if document is None:
         return _unworked(read.task)
     if read.failure is not None:
         return [read.failure], None
     log = None if read.opened is None else read.opened.log
-    named = [item] if read.opened is None else [document for document, _ in read.opened.transcripts]
+    named = [document] if read.opened is None else [one for one, _ in read.opened.transcripts]
     compacted = [
-        Compacted(document, one.transcript, _outcome_of(one), one.seconds)
-        for document, one in zip(named, done, strict=False)
+        Compacted(logged, one.transcript, _outcome_of(one), one.seconds)
+        for logged, one in zip(named, done, strict=False)
     ]
     try:
-        return conclude(item, log, compacted, read.task.run.target)
+        return conclude(document, log, compacted, read.task.run.target)
     except Exception as error:  # noqa: BLE001  # one document never ends the others
-        return [failure_of(item, error)], None
+        return [failure_of(document, error)], None
 
 
 def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:

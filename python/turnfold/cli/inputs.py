@@ -81,6 +81,11 @@ class Document(msgspec.Struct, frozen=True):
         """Whether there is nothing to read here."""
         return not self.data.strip(BLANK)
 
+    @property
+    def is_gap(self) -> bool:
+        """Whether it is a blank line, which stays one."""
+        return self.blank and self.layout == "jsonl"
+
 
 def find_inputs(arguments: Sequence[str], leave_out: Path | None = None) -> Iterator[InputFile | Fault]:
     """Find the files behind the command's PATH arguments, in order; folders are walked in name order.

@@ -59,12 +59,17 @@ def add_encoding(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--model", metavar="NAME", help="count as this model does; default: the model in the body")
 
 
-def _encoding(name: str) -> str:
-    from turnfold.vocabularies import register_vocabulary
+def register_encoding(name: str) -> None:
+    """Register the vocabulary of an `--encoding` that is a path."""
+    if Path(name).is_file():
+        from turnfold.vocabularies import register_vocabulary
 
+        register_vocabulary(name, name)
+
+
+def _encoding(name: str) -> str:
     try:
-        if Path(name).is_file():
-            register_vocabulary(name, name)
+        register_encoding(name)
     except (OSError, ArgumentError) as error:
         raise argparse.ArgumentTypeError(f"{name}: {error}") from None
     return name
@@ -83,7 +88,7 @@ def read_files(
         if isinstance(item, Fault):
             faults.report(item)
             continue
-        if item.blank and item.layout == "jsonl":
+        if item.is_gap:
             continue
         try:
             if item.is_log:

@@ -45,7 +45,7 @@ def rewrite_file(
                     failed = True
                     yield failed_record(item, item.path), item
                     continue
-                if item.blank and item.layout == "jsonl":
+                if item.is_gap:
                     out.write(item.data + item.ending)
                     continue
                 outcomes, body = rewrite(item, target)

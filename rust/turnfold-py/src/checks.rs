@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use turnfold_core::findings::{self as kernel, CHECKS, Finding, Severity};
+use turnfold_core::findings::{self as kernel, CHECKS, Finding, Scan, Severity};
 use turnfold_core::formats;
 use turnfold_core::layout as parts;
 use turnfold_core::pairs::{self, BlockRef, ScanOptions};
@@ -88,10 +88,7 @@ pub(crate) fn scan(
     before: Option<&Transcript>,
     options: OptionFields<'_>,
 ) -> PyResult<ScanFields> {
-    let options = scan_options(options)?;
-    detached(py, || {
-        let transcript = &transcript.0;
-        let scan = kernel::scan_after(transcript, before.map(|before| &before.0), &options);
+    scanned(py, transcript, before, options, |transcript, scan| {
         let table = scan.pairs;
         let place = |at: &BlockRef| (table.call_id(transcript, *at), at.message, at.block);
         let pairs = table.pairs.iter().map(|pair| {
@@ -106,7 +103,7 @@ pub(crate) fn scan(
                 pair.misplaced,
             )
         });
-        Ok((
+        (
             scan.findings.into_iter().map(finding).collect(),
             pairs.collect(),
             table.pending.iter().map(place).collect(),
@@ -115,7 +112,7 @@ pub(crate) fn scan(
             table.duplicate_call_ids,
             table.duplicate_result_ids,
             scan.unknown_kinds,
-        ))
+        )
     })
 }
 
@@ -127,10 +124,23 @@ pub(crate) fn findings(
     before: Option<&Transcript>,
     options: OptionFields<'_>,
 ) -> PyResult<Vec<FindingFields>> {
+    scanned(py, transcript, before, options, |_, scan| {
+        scan.findings.into_iter().map(finding).collect()
+    })
+}
+
+/// Scans, and makes of it what Python gets.
+fn scanned<T: Send>(
+    py: Python<'_>,
+    transcript: &Transcript,
+    before: Option<&Transcript>,
+    options: OptionFields<'_>,
+    told: impl FnOnce(&turnfold_core::Transcript, Scan) -> T + Send,
+) -> PyResult<T> {
     let options = scan_options(options)?;
     detached(py, || {
         let scan = kernel::scan_after(&transcript.0, before.map(|before| &before.0), &options);
-        Ok(scan.findings.into_iter().map(finding).collect())
+        Ok(told(&transcript.0, scan))
     })
 }
 
