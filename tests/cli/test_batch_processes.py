@@ -7,16 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 import anyio
-import anyio.to_process
 import pytest
-from anyio import BrokenWorkerProcess
 
 from turnfold import presets
-from turnfold.cli.batch_crew import Crew, compact_each
+from turnfold.cli.batch_crew import Crew
+from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each
+from turnfold.cli.batch_task import Made, Work
 from turnfold.cli.compaction import Instructions
 from turnfold.cli.inputs import Document, InputFile
 from turnfold.cli.outputs import Target
@@ -120,7 +121,7 @@ def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(run, inputs, undist
     assert contents(tmp_path) == undisturbed[0]
 
 
-def work(count: int) -> list[tuple[Document, Target]]:
+def work(count: int) -> list[Work]:
     file = InputFile(None, "-", PurePath("stdin"))
     bodies = (json.dumps(openai_chat(seed, turns=30)).encode() for seed in range(count))
     return [(Document(file, k, body, b"\n", "jsonl"), Target(file, None)) for k, body in enumerate(bodies)]
@@ -130,30 +131,42 @@ def work(count: int) -> list[tuple[Document, Target]]:
 def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fatal):
     asked: list[list[int]] = []
 
-    async def run_sync(function: Any, some: Any, *more: Any, limiter: object, cancellable: bool) -> Any:
-        assert cancellable
+    def compact(_: CompactingProcess, some: Sequence[Work]) -> list[Made]:
         asked.append([document.index for document, _ in some])
         if fatal & set(asked[-1]):
-            raise BrokenWorkerProcess
+            raise ProcessEndedError
         return compact_each(some, INSTRUCTIONS)
 
-    monkeypatch.setattr(anyio.to_process, "run_sync", run_sync)
+    monkeypatch.setattr(CompactingProcess, "compact", compact)
     given = work(4)
 
-    async def compact() -> Any:
-        return await Crew(INSTRUCTIONS, 2).compact(given)
+    async def all_made() -> list[Made]:
+        with Crew(INSTRUCTIONS, 2) as crew:
+            return await crew.compact(given)
 
-    made = anyio.run(compact)
+    made = anyio.run(all_made)
     expected = compact_each(given, INSTRUCTIONS)
-    for index, (outcomes, body) in enumerate(made):
-        record, fault = outcomes[0]
+    for index, one in enumerate(made):
+        record, fault = one.outcomes[0]
+        assert one.key == expected[index].key
         if index in fatal:
-            assert (record.status, record.reason, record.index, body) == ("failed", "process_ended", index, None)
+            assert (record.status, record.reason, record.index, one.body) == ("failed", "process_ended", index, None)
+            assert fault is not None
             assert "it may need more memory" in fault.line()
         else:
-            assert body == expected[index][1]
-            assert record.status == expected[index][0][0][0].status == "compacted"
+            assert one.body == expected[index].body
+            assert record.status == expected[index].outcomes[0][0].status == "compacted"
     assert [index for index in range(4) if asked.count([index]) == 2] == sorted(fatal)
+
+
+def test_a_process_that_is_closed_says_that_it_ended():
+    process = CompactingProcess(INSTRUCTIONS, 1)
+    (made,) = process.compact(work(1))
+    (expected,) = compact_each(work(1), INSTRUCTIONS)
+    assert (made.body, made.key) == (expected.body, expected.key)
+    process.close()
+    with pytest.raises(ProcessEndedError):
+        process.compact(work(1))
 
 
 def test_tables_that_are_shared_by_processes_say_the_same():

@@ -156,12 +156,21 @@ class Journal:
                 self._owned.close()
 
     @contextlib.contextmanager
+    def together(self) -> Iterator[None]:
+        """Make one transaction of all that is said inside: it is kept as a whole, or not at all."""
+        with self._transaction():
+            yield
+
+    @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock:
+            inner = self._database.in_transaction
             try:
-                self._database.execute("BEGIN IMMEDIATE")
+                if not inner:
+                    self._database.execute("BEGIN IMMEDIATE")
                 yield
-                self._database.execute("COMMIT")
+                if not inner:
+                    self._database.execute("COMMIT")
             except BaseException as error:
                 # What was raised first is what went wrong; closed, the database forgets a transaction that is open.
                 with contextlib.suppress(sqlite3.Error, MemoryError):

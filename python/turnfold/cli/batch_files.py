@@ -1,9 +1,8 @@
 """Compacts the transcripts of many files side by side, each file in the order it was read, journaled as it goes."""
 
 import contextlib
-import hashlib
 import threading
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from itertools import islice, zip_longest
 from time import perf_counter
@@ -13,15 +12,15 @@ import anyio.to_thread
 import msgspec
 
 from turnfold.batch.items import BatchLimits
-from turnfold.batch.journal import FileState, Journal, JournaledDocument
-from turnfold.cli.batch_task import Concluded, FileRun, Task
+from turnfold.batch.journal import Journal, JournaledDocument
+from turnfold.cli.batch_task import Concluded, FileRun, InputState, Task, document_key
 from turnfold.cli.batch_totals import Totals
-from turnfold.cli.batch_work import asked, by_rule
+from turnfold.cli.batch_work import FEW_BYTES, FEW_DOCUMENTS, asked, by_rule
 from turnfold.cli.compaction import CompactRecord, Instructions, Outcome, failed_record
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, InputFile, read_file, table_of
 from turnfold.cli.outputs import Target
-from turnfold.cli.part_file import PartFile, move, part_of
+from turnfold.cli.part_file import PartFile, move, part_of, settle
 from turnfold.cli.rewriting import read_target
 from turnfold.errors import JournalError
 from turnfold.summarizers.protocol import Summarizer
@@ -64,6 +63,7 @@ class BatchRun:
         self._max_failures = max_failures
         self._checkpointed = perf_counter()
         self._open: dict[int, FileRun] = {}
+        self._whole: list[tuple[FileRun, int, int]] = []
         # Who is cancelled does not wait for the thread that writes just now.
         self._writing = threading.Lock()
         self.totals = Totals()
@@ -74,13 +74,12 @@ class BatchRun:
         begun = perf_counter()
         try:
             async with aclosing(self._concluded()) as concluded:
-                async for one in concluded:
-                    self.totals.reused += one.reused
-                    for outcome in await anyio.to_thread.run_sync(self._write, one):
-                        self.totals.add(outcome[0])
-                        yield outcome
+                async for some in concluded:
+                    outcomes = await anyio.to_thread.run_sync(self._write, some)
                     self.totals.seconds = perf_counter() - begun
-                    if self._max_failures is not None and self.totals.failed > self._max_failures:
+                    for outcome in outcomes:
+                        yield outcome
+                    if self._too_many_failed():
                         raise TooManyFailuresError
         finally:
             with self._writing:
@@ -88,24 +87,35 @@ class BatchRun:
                     self._leave(run)
             self.totals.seconds = perf_counter() - begun
 
-    def _concluded(self) -> AsyncGenerator[Concluded, None]:
+    def _concluded(self) -> AsyncGenerator[list[Concluded], None]:
         if self._summarizer is None:
             return by_rule(self._read(), self._instructions, self._limits, processes=self._processes)
         return asked(self._read(), self._instructions, self._limits, self._summarizer, self._journal)
 
-    def _read(self) -> Iterator[Task]:
-        for target in self._targets:
-            yield from self._read_target(target)
+    def _too_many_failed(self) -> bool:
+        return self._max_failures is not None and self.totals.failed > self._max_failures
 
-    def _read_target(self, target: Target) -> Iterator[Task]:
-        target, items = read_target(target, self._instructions.wanted)
+    def _read(self) -> Iterator[Task]:
+        for some in _few(self._targets):
+            # stdin has a name, and so a row, once its first document is read.
+            opened = [read_target(target, self._instructions.wanted, recognise=False) for target in some]
+            with self._journal.together():
+                claimed = [self._claimed(target) for target, _ in opened]
+            for run, (_, items) in zip(claimed, opened, strict=True):
+                if run is not None and self._goes_on(run):
+                    yield from self._read_run(run, items)
+
+    def _claimed(self, target: Target) -> FileRun | None:
         journaled = self._journal.claim(target.file.shown, target.shown)
         if journaled is None:
             self.totals.elsewhere += 1
-            return
-        run = self._begun(FileRun(target, journaled))
-        if run is None:
-            return
+            return None
+        run = FileRun(target, journaled, _state_of(target.file))
+        if journaled.state == "open" and not journaled.documents:
+            run.journaled = self._journal.begin(journaled, *run.input_state)
+        return run
+
+    def _read_run(self, run: FileRun, items: Iterator[Document | Fault]) -> Iterator[Task]:
         number = 0
         for number, item in enumerate(items):
             if number < run.skip and isinstance(item, Document):
@@ -118,20 +128,21 @@ class BatchRun:
         self.totals.resumed_bytes += read_bytes - run.read_bytes
         run.read_bytes = read_bytes
 
-    def _begun(self, run: FileRun) -> FileRun | None:
-        """Return the run from where it goes on; None where nothing is left to do."""
-        size, time = _state_of(run.target.file)
-        known = run.journaled
-        unchanged = run.target.file.path is not None and (known.input_size, known.input_mtime_ns) == (size, time)
+    def _goes_on(self, run: FileRun) -> bool:
+        """Whether something is left to do of it. It goes on from where an earlier run was, if that holds still."""
+        known, state = run.journaled, run.input_state
+        if known.state == "open" and not known.documents:
+            return True
+        unchanged = run.target.file.path is not None and (known.input_size, known.input_mtime_ns) == state
         if unchanged and known.state == "moving" and not part_of(run.path).exists() and _is_there(run):
             self._journal.set_state(known, "done", known.output_size)
             self._recall(run)
-            self._pass(run, size or 0)
-            return None
+            self._pass(run, known.input_size or 0)
+            return False
         if unchanged and known.state == "done" and (_is_there(run) or not known.output_size):
             self._recall(run)
-            self._pass(run, size or 0)
-            return None
+            self._pass(run, known.input_size or 0)
+            return False
         if known.documents and run.target.file.path is not None and known.state != "done" and self._holds(run):
             with contextlib.suppress(OSError):
                 # All of a part file that is to be moved is done; of a table its size is not the output's.
@@ -139,15 +150,17 @@ class BatchRun:
                 run.part = self._part(run, grown)
                 run.skip = known.documents
                 self._recall(run)
-                return run
-        run.journaled = self._journal.begin(known, size, time)
-        return run
+                return True
+        run.journaled = self._journal.begin(known, *state)
+        return True
 
     def _holds(self, run: FileRun) -> bool:
         """Whether the documents that are done are those of the input."""
-        documents = islice(read_file(run.target.file, self._instructions.wanted), run.journaled.documents)
+        documents = islice(
+            read_file(run.target.file, self._instructions.wanted, recognise=False), run.journaled.documents
+        )
         pairs = zip_longest(documents, self._journal.keys(run.journaled))
-        return all(isinstance(document, Document) and key == _key(document) for document, key in pairs)
+        return all(isinstance(document, Document) and key == document_key(document) for document, key in pairs)
 
     def _recall(self, run: FileRun) -> None:
         for document in self._journal.documents(run.journaled):
@@ -158,9 +171,21 @@ class BatchRun:
             run.failed = run.failed or any(record.status == "failed" for record in records)
             run.written = run.written or any(record.status != "failed" for record in records)
 
-    def _write(self, done: Concluded) -> list[Outcome]:
+    def _write(self, some: list[Concluded]) -> list[Outcome]:
+        """Write what came of some tasks, up to one failure too many; outputs that are whole get into their places."""
         with self._writing:
-            return self._written(done)
+            outcomes: list[Outcome] = []
+            for one in some:
+                self.totals.reused += one.reused
+                outcomes += self._counted(self._written(one))
+                if self._too_many_failed():
+                    break
+            return outcomes + self._counted(self._move())
+
+    def _counted(self, outcomes: list[Outcome]) -> list[Outcome]:
+        for record, _ in outcomes:
+            self.totals.add(record)
+        return outcomes
 
     def _written(self, done: Concluded) -> list[Outcome]:
         run, item = done.task.run, done.task.item
@@ -176,12 +201,15 @@ class BatchRun:
                 return []
             return self._add(done, item)
         except OSError as error:
-            run.lost = True
-            self._open.pop(run.journaled.id, None)
-            self._leave(run)
-            fault = fault_of_os_error(run.target.shown, None, error)
-            record = msgspec.structs.replace(failed_record(fault), path=run.target.file.shown)
-            return [self._lost(record, fault)]
+            return [self._lose(run, error)]
+
+    def _lose(self, run: FileRun, error: OSError) -> Outcome:
+        """Give up a file whose output cannot be written."""
+        run.lost = True
+        self._open.pop(run.journaled.id, None)
+        self._leave(run)
+        fault = fault_of_os_error(run.target.shown, None, error)
+        return self._lost(msgspec.structs.replace(failed_record(fault), path=run.target.file.shown), fault)
 
     def _lost(self, record: CompactRecord, fault: Fault) -> Outcome:
         """Note what is in no row of the journal, so that the next run tries it again."""
@@ -189,7 +217,7 @@ class BatchRun:
         return record, fault
 
     def _add(self, done: Concluded, item: Document) -> list[Outcome]:
-        run, outcomes, body = done.task.run, done.outcomes, done.body
+        run, outcomes, body = done.task.run, done.made.outcomes, done.made.body
         if run.part is None:
             run.part = self._part(run)
         if outcomes:
@@ -197,7 +225,7 @@ class BatchRun:
         if body is not None or (item.layout == "jsonl" and not item.is_log):
             run.part.write((body or b"") + item.ending)
         records = [record for record, _ in outcomes]
-        run.waiting.append(JournaledDocument(done.task.number, _key(item), msgspec.json.encode(records)))
+        run.waiting.append(JournaledDocument(done.task.number, done.made.key, msgspec.json.encode(records)))
         self.totals.documents += 1
         self.totals.bytes += len(item.data)
         self.totals.read_bytes += item.read_bytes - run.read_bytes
@@ -218,21 +246,46 @@ class BatchRun:
     def _finish(self, run: FileRun) -> None:
         del self._open[run.journaled.id]
         self.totals.files += 1
-        # What could not be read may be readable the next time: that file is never done.
-        ended: FileState = "open" if run.unread else "done"
         if run.failed and not run.written:
             if run.part is not None:
                 run.part.discard()
-            self._journal.checkpoint(run.journaled, run.waiting, 0)
-            self._journal.set_state(run.journaled, ended, 0)
+            with self._journal.together():
+                self._journal.checkpoint(run.journaled, run.waiting, 0)
+                self._journal.set_state(run.journaled, run.ended, 0)
             return
         part = run.part = run.part or self._part(run)
         size = part.finish()
         run.part = None
-        self._journal.checkpoint(run.journaled, run.waiting, part.size)
-        self._journal.set_state(run.journaled, "moving", size)
-        move(run.path)
-        self._journal.set_state(run.journaled, ended, size)
+        self._whole.append((run, part.size, size))
+
+    def _move(self) -> list[Outcome]:
+        """Move all outputs that are whole, in three steps that each can be the last one: told, moved, told again.
+
+        Returns what became of those that could not be.
+        """
+        whole, self._whole = self._whole, []
+        if not whole:
+            return []
+        with self._journal.together():
+            for run, part_size, size in whole:
+                self._journal.checkpoint(run.journaled, run.waiting, part_size)
+                self._journal.set_state(run.journaled, "moving", size)
+        lost: list[Outcome] = []
+        for run, _, _ in whole:
+            try:
+                move(run.path)
+            except OSError as error:
+                lost.append(self._lose(run, error))
+        for folder in {run.path.parent for run, _, _ in whole if not run.lost}:
+            try:
+                settle(folder)
+            except OSError as error:
+                lost += [self._lose(run, error) for run, _, _ in whole if run.path.parent == folder and not run.lost]
+        with self._journal.together():
+            for run, _, size in whole:
+                if not run.lost:
+                    self._journal.set_state(run.journaled, run.ended, size)
+        return lost
 
     def _part(self, run: FileRun, size: int = 0) -> PartFile:
         return PartFile(run.path, size, table_of(run.target.file, self._instructions.wanted))
@@ -245,13 +298,23 @@ class BatchRun:
             run.part.close()
 
 
-def _key(document: Document) -> bytes:
-    digest = hashlib.blake2b(document.data, digest_size=16)
-    digest.update(document.ending)
-    return digest.digest()
+def _few(targets: Iterable[Target]) -> Iterator[list[Target]]:
+    """Go through the targets, several at once where their inputs are small."""
+    some: list[Target] = []
+    room = FEW_BYTES
+    for target in targets:
+        size = _state_of(target.file)[0]
+        size = FEW_BYTES if size is None else size
+        if some and (size > room or len(some) == FEW_DOCUMENTS):
+            yield some
+            some, room = [], FEW_BYTES
+        some.append(target)
+        room -= size
+    if some:
+        yield some
 
 
-def _state_of(file: InputFile) -> tuple[int | None, int | None]:
+def _state_of(file: InputFile) -> InputState:
     try:
         state = None if file.path is None else file.path.stat()
     except OSError:

@@ -1,14 +1,18 @@
 """What a batch has in hand: a file that grows, and the documents of it, one after the other."""
 
+import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from turnfold.batch.journal import JournaledDocument, JournaledFile
+from turnfold.batch.journal import FileState, JournaledDocument, JournaledFile
 from turnfold.cli.compaction import Outcome
 from turnfold.cli.faults import Fault
 from turnfold.cli.inputs import Document
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile
+
+InputState = tuple[int | None, int | None]
+"""Bytes of an input file, and when it was changed, in nanoseconds; None where nobody can know."""
 
 
 @dataclass(slots=True)
@@ -19,6 +23,7 @@ class FileRun:
 
     target: Target
     journaled: JournaledFile
+    input_state: InputState
     part: PartFile | None = None
     skip: int = 0
     written: bool = False
@@ -27,6 +32,11 @@ class FileRun:
     lost: bool = False
     read_bytes: int = 0
     waiting: list[JournaledDocument] = field(default_factory=list)
+
+    @property
+    def ended(self) -> FileState:
+        """What the journal says of it at the end. What could not be read may be readable the next time."""
+        return "open" if self.unread else "done"
 
     @property
     def path(self) -> Path:
@@ -51,14 +61,35 @@ class Task:
         return None if not isinstance(item, Document) or self.run.lost or item.is_gap else item
 
 
+Work = tuple[Document, Target]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of a document: the records of its transcripts, and the bytes to write, None where every one failed.
+
+    `key` is the document's digest.
+    """
+
+    outcomes: list[Outcome]
+    body: bytes | None
+    key: bytes = b""
+
+
 @dataclass(frozen=True, slots=True)
 class Concluded:
-    """What came of a task: the records of its transcripts, and the bytes to write, None where every one failed.
+    """A task, and what came of it; of a fault, or of a file's end, it is nothing.
 
     `reused` is how many requests to a summarizer were answered with the reply to an equal one.
     """
 
     task: Task
-    outcomes: list[Outcome]
-    body: bytes | None
+    made: Made
     reused: int = 0
+
+
+def document_key(document: Document) -> bytes:
+    """Return the digest of a document's bytes and its line's end."""
+    digest = hashlib.blake2b(document.data, digest_size=16)
+    digest.update(document.ending)
+    return digest.digest()

@@ -14,17 +14,20 @@ from turnfold.batch.compact import compact_batch
 from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
 from turnfold.batch.pump import Pump
 from turnfold.batch.remembered import Replies
-from turnfold.cli.batch_crew import Crew, Made
-from turnfold.cli.batch_task import Concluded, Task
+from turnfold.cli.batch_crew import Crew
+from turnfold.cli.batch_task import Concluded, Made, Task, document_key
 from turnfold.cli.compaction import Compacted, Instructions, Opened, Outcome, conclude, failure_of, open_log
-from turnfold.cli.inputs import Document
+from turnfold.cli.inputs import Document, recognised
 from turnfold.model.plan import Skip
 from turnfold.planning.apply import CompactionResult
 from turnfold.summarizers.protocol import Summarizer
 
 READ_AHEAD: Final = 16
-_READ_BYTES: Final = 1 << 18
+FEW_DOCUMENTS: Final = 32
+FEW_BYTES: Final = 1 << 20
 """So many documents are handed on together, or so many bytes: a thread or a process is entered once for them."""
+_WAITING: Final = 3
+"""Results may wait for an earlier one, so many for each that is in work."""
 
 
 class OutOfTimeError(Exception):
@@ -45,59 +48,68 @@ class _Few:
 
     def _next(self) -> list[Task]:
         found: list[Task] = []
-        room = _READ_BYTES
+        room = FEW_BYTES
         for task in self._tasks:
             found.append(task)
             room -= len(task.item.data) if isinstance(task.item, Document) else 0
-            if room <= 0 or len(found) == READ_AHEAD:
+            if room <= 0 or len(found) == FEW_DOCUMENTS:
                 break
         return found
 
 
 async def by_rule(
     tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, processes: int
-) -> AsyncGenerator[Concluded, None]:
+) -> AsyncGenerator[list[Concluded], None]:
     """Compact without asking anybody, in so many processes: 0 for threads of this one.
 
     After the run's deadline no further task is begun. Raises `OutOfTimeError` where some were left.
     """
     crew, few = Crew(instructions, processes), _Few(tasks)
+    until = anyio.current_time() + (math.inf if limits.deadline_seconds is None else limits.deadline_seconds)
+    places = anyio.CapacityLimiter(limits.concurrency)
 
     async def work(_: int, some: list[Task]) -> list[Concluded]:
         given = [task.work for task in some]
         wanted = [(document, task.run.target) for task, document in zip(some, given, strict=True) if document]
-        made = iter(await crew.compact(wanted) if wanted else ())
+        made: Iterator[Made] = iter(())
+        if wanted:
+            async with places:
+                if anyio.current_time() >= until:
+                    return []
+                made = iter(await crew.compact(wanted))
         return [
-            Concluded(task, *(_unworked(task) if document is None else next(made)))
+            Concluded(task, _unworked(task) if document is None else next(made))
             for task, document in zip(some, given, strict=True)
         ]
 
-    seconds = math.inf if limits.deadline_seconds is None else limits.deadline_seconds
-    pump = Pump(
-        few,
-        work,
-        at_once=limits.concurrency,
-        ahead=limits.concurrency,
-        ordered=True,
-        take_until=anyio.current_time() + seconds,
-    )
-    async with pump.started():
-        while (done := await pump.next()) is not None:
-            for one in done:
-                yield one
+    # For each that is in work the next one is read already, so that nobody waits for the disk.
+    at_once = 2 * limits.concurrency
+    pump = Pump(few, work, at_once=at_once, ahead=_WAITING * limits.concurrency, ordered=True, take_until=until)
+    with crew:
+        async with pump.started():
+            while (done := await pump.next()) is not None:
+                if not done:
+                    raise OutOfTimeError
+                yield done
     if not few.all_read:
         raise OutOfTimeError
 
 
 def _unworked(task: Task) -> Made:
-    return [], task.item.data if isinstance(task.item, Document) and task.item.is_gap else None
+    if not isinstance(task.item, Document):
+        return Made([], None)
+    return Made([], task.item.data if task.item.is_gap else None, document_key(task.item))
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A task, and what was read of it where it is a log; a `failure` says why it could not be."""
+    """A task, its document if there is work on it, and what was read of it where it is a log.
+
+    A `failure` says why it could not be read.
+    """
 
     task: Task
+    document: Document | None
     opened: Opened | None = None
     failure: Outcome | None = None
 
@@ -116,7 +128,7 @@ class _NoTranscriptError(Exception):
 
 async def asked(
     tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, summarizer: Summarizer, replies: Replies
-) -> AsyncGenerator[Concluded, None]:
+) -> AsyncGenerator[list[Concluded], None]:
     """Compact with the summaries of a model. Raises `OutOfTimeError` where some tasks were left at the deadline."""
     few = _Few(tasks)
     batch = compact_batch(
@@ -139,7 +151,7 @@ async def asked(
             entry = item.item
             if isinstance(entry, _Entry) and entry.last:
                 made = await anyio.to_thread.run_sync(_concluded, entry.read, done)
-                yield Concluded(entry.read.task, *made, reused=sum(one.reused for one in done))
+                yield [Concluded(entry.read.task, made, reused=sum(one.reused for one in done))]
                 done = []
     if not few.all_read:
         raise OutOfTimeError
@@ -158,22 +170,23 @@ def _read(some: Sequence[Task], instructions: Instructions) -> list[_Read]:
 
 def _read_one(task: Task, instructions: Instructions) -> _Read:
     document = task.work
-    if document is None or not document.is_log:
-        return _Read(task)
+    if document is None:
+        return _Read(task, None)
     try:
-        return _Read(task, open_log(document, instructions))
+        document = recognised(document, instructions.wanted)
+        return _Read(task, document, open_log(document, instructions) if document.is_log else None)
     except Exception as error:  # noqa: BLE001  # one file never ends the others
-        return _Read(task, failure=failure_of(document, error))
+        return _Read(task, document, failure=failure_of(document, error))
 
 
 def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
     """The transcripts of a task; what has none is an entry, too, and so keeps its place among the results."""
-    document = read.task.work
+    document = read.document
     if read.opened is not None and read.opened.transcripts:
         last = len(read.opened.transcripts) - 1
         for place, (_, transcript) in enumerate(read.opened.transcripts):
             yield _Entry(item=transcript, policy=read.opened.policy, read=read, last=place == last)
-    elif document is not None and not document.is_log:
+    elif document is not None and not document.is_log and read.failure is None:
         yield _Entry(item=document.data, format=instructions.wanted.format, read=read, last=True)
     else:
         yield _Entry(item=_NoTranscriptError(), read=read, last=True)
@@ -181,11 +194,12 @@ def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
 
 def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
     """Return the records of a document, and the bytes to write: None where every transcript of it failed."""
-    document = read.task.work
+    document = read.document
     if document is None:
         return _unworked(read.task)
+    key = document_key(document)
     if read.failure is not None:
-        return [read.failure], None
+        return Made([read.failure], None, key)
     log = None if read.opened is None else read.opened.log
     named = [document] if read.opened is None else [one for one, _ in read.opened.transcripts]
     compacted = [
@@ -193,9 +207,9 @@ def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
         for logged, one in zip(named, done, strict=False)
     ]
     try:
-        return conclude(document, log, compacted, read.task.run.target)
+        return Made(*conclude(document, log, compacted, read.task.run.target), key)
     except Exception as error:  # noqa: BLE001  # one document never ends the others
-        return [failure_of(document, error)], None
+        return Made([failure_of(document, error)], None, key)
 
 
 def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:

@@ -17,6 +17,7 @@ from turnfold.errors import ColumnError, MissingExtraError
 
 SUFFIXES = (".json", ".jsonl", ".gz", ".zst", ".parquet")
 BLANK = b" \t\r\n"
+_READ_BYTES: Final = 1 << 18
 _TOLD_BY: Final = 1_024
 """How many bytes tell whether a file is text."""
 _HEAD_LINES: Final = 64
@@ -64,6 +65,7 @@ class Document(msgspec.Struct, frozen=True):
 
     A row of a table is a line. `index` is 0 for a whole file and the line's number, counted from 0, for JSON lines. A
     log is a whole file that holds several: with `id`, the one of them that has it, and `index` is its number in it.
+    `is_log` is None where nobody has looked yet: `recognised` does.
     `read_bytes` is how much of the file, as it lies on the disk, was read when this was.
     """
 
@@ -72,7 +74,7 @@ class Document(msgspec.Struct, frozen=True):
     data: bytes
     ending: bytes
     layout: Layout
-    is_log: bool = False
+    is_log: bool | None = False
     id: str | None = None
     read_bytes: int = 0
 
@@ -165,13 +167,16 @@ def read_documents(files: Iterable[InputFile | Fault], wanted: Wanted = ANY) -> 
             yield from read_file(file, wanted)
 
 
-def read_file(file: InputFile, wanted: Wanted = ANY) -> Iterator[Document | Fault]:
-    """Read the transcripts of one file; blank lines come too. A read error ends the file with a fault."""
+def read_file(file: InputFile, wanted: Wanted = ANY, *, recognise: bool = True) -> Iterator[Document | Fault]:
+    """Read the transcripts of one file; blank lines come too. A read error ends the file with a fault.
+
+    With `recognise`, a file that is one text is told from a log, which takes longer than to read it.
+    """
     index = 0
     try:
         for document in _documents(file, wanted):
             index = document.index + 1
-            yield document
+            yield recognised(document, wanted) if recognise else document
     except EOFError:
         yield Fault(file.shown, index or None, "io_error", "the compressed data ends early", "copy the file again")
     except PackedDataError as error:
@@ -195,6 +200,13 @@ def _documents(file: InputFile, wanted: Wanted) -> Iterator[Document]:
         yield from _split(file, stream, position, wanted)
 
 
+def recognised(document: Document, wanted: Wanted) -> Document:
+    """Return the document, which now says whether it is a log."""
+    if document.is_log is not None:
+        return document
+    return msgspec.structs.replace(document, is_log=_is_log(document.data, wanted))
+
+
 def table_of(file: InputFile, wanted: Wanted) -> parquet.Table | None:
     """Return the table that a file is, None where it is none."""
     if file.path is None or not parquet.is_table(file.path.name):
@@ -210,7 +222,7 @@ def _open(file: InputFile) -> Iterator[tuple[ByteStream, Callable[[], int]]]:
         packing = packing_of_data(stdin.peek(4)[:4] if hasattr(stdin, "peek") else b"")
         yield stdin if packing is None else unpacked(stdin, packing), lambda: 0
         return
-    with file.path.open("rb") as stream:
+    with file.path.open("rb", buffering=_READ_BYTES) as stream:
         packing = packing_of(file.path.name)
         position = stream.tell if stream.seekable() else lambda: 0
         yield stream if packing is None else unpacked(stream, packing), position
@@ -232,7 +244,7 @@ def _split(file: InputFile, stream: ByteStream, position: Callable[[], int], wan
         layout = "jsonl" if _looks_like_lines(lines, head) else "json"
     if layout == "json":
         data = b"".join(head) + stream.read()
-        yield Document(file, 0, data, b"", "json", is_log=_is_log(data, wanted), read_bytes=position())
+        yield Document(file, 0, data, b"", "json", is_log=None, read_bytes=position())
         return
     _read_head(lines, head)
     start = b"".join(head)

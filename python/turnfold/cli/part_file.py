@@ -114,12 +114,17 @@ def _finished_of(path: Path) -> Path:
 
 
 def move(path: Path) -> None:
-    """Move a finished output into its place, and the folder's entry down to the disk."""
+    """Move a finished output into its place; `settle` comes next."""
     _finished_of(path).replace(path)
-    part_of(path).unlink(missing_ok=True)
+    if is_table(path.name):
+        part_of(path).unlink(missing_ok=True)
+
+
+def settle(folder: Path) -> None:
+    """Get the entries of a folder, and so what was moved in it, down to the disk."""
     if os.name != "nt":
-        folder = os.open(path.parent, os.O_RDONLY)
+        descriptor = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(descriptor)
         finally:
-            os.close(folder)
+            os.close(descriptor)

@@ -13,9 +13,9 @@ Record = TypeVar("Record")
 Outcomes = list[tuple[Record, Fault | None]]
 
 
-def read_target(target: Target, wanted: Wanted) -> tuple[Target, Iterator[Document | Fault]]:
+def read_target(target: Target, wanted: Wanted, *, recognise: bool = True) -> tuple[Target, Iterator[Document | Fault]]:
     """Return the target by its name, which of stdin is known once its first document is read, and what it holds."""
-    items = read_file(target.file, wanted)
+    items = read_file(target.file, wanted, recognise=recognise)
     if target.file.path is not None:
         return target, items
     first = next(items, None)

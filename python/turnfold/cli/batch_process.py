@@ -1,0 +1,121 @@
+"""A process that compacts documents for the one that started it: both ends of its two pipes.
+
+What goes through them is pickled: both ends are the same program, and large bytes are neither copied nor encoded.
+"""
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from typing import IO, Final
+
+from turnfold._core import share_caches
+from turnfold.cli.batch_task import Made, Work, document_key
+from turnfold.cli.compaction import Instructions, compact_document, failure_of
+from turnfold.cli.inputs import Document, recognised
+from turnfold.cli.outputs import Target
+from turnfold.cli.reading import register_encoding
+
+_PICKLED: Final = 5
+
+
+class ProcessEndedError(Exception):
+    """The process ended before it had answered."""
+
+
+class CompactingProcess:
+    """A process that is started with the first work it is given. `among` so many processes share the kernel's caches.
+
+    It holds nothing and writes no file, so it is always stopped by a kill.
+    """
+
+    def __init__(self, instructions: Instructions, among: int) -> None:
+        self._told = instructions, among
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def compact(self, work: Sequence[Work]) -> list[Made]:
+        """Have it compact these; blocks until it has. Raises `ProcessEndedError` where it ends instead."""
+        try:
+            given, answers = self._pipes()
+            pickle.dump(work, given, _PICKLED)
+            given.flush()
+            made: list[Made] = pickle.load(answers)  # noqa: S301  # what this program has written
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            raise ProcessEndedError from error
+        return made
+
+    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        with self._lock:
+            if self._closed:
+                raise ProcessEndedError
+            process, told = self._process, self._process is not None
+            if process is None:
+                process = self._process = _start()
+        if process.stdin is None or process.stdout is None:
+            raise ProcessEndedError
+        if not told:
+            pickle.dump(self._told, process.stdin, _PICKLED)
+        return process.stdin, process.stdout
+
+    def close(self) -> None:
+        """Stop it, whatever it does; who waits for it is told that it ended."""
+        with self._lock:
+            self._closed = True
+            process = self._process
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
+def _start() -> subprocess.Popen[bytes]:
+    # Ctrl-C goes to the whole process group of a terminal; this one is stopped by the one that started it.
+    return subprocess.Popen(
+        [sys.executable, "-c", "from turnfold.cli.batch_process import serve; serve()"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        process_group=0,
+    )
+
+
+def serve() -> None:
+    """Be that process: read work and write what came of it, until whoever gives it has ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # What some module prints is no answer.
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    given = sys.stdin.buffer
+    with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
+        instructions, among = pickle.load(given)  # noqa: S301  # what this program has written
+        share_caches(among)
+        if instructions.encoding is not None:
+            register_encoding(instructions.encoding)
+        while True:
+            made = compact_each(pickle.load(given), instructions)  # noqa: S301
+            pickle.dump(made, answers, _PICKLED)
+            answers.flush()
+
+
+def compact_each(work: Sequence[Work], instructions: Instructions) -> list[Made]:
+    """Return what came of each document. Whatever is wrong with one is its own outcome."""
+    return [_made(*one, instructions) for one in work]
+
+
+def _made(document: Document, target: Target, instructions: Instructions) -> Made:
+    try:
+        document = recognised(document, instructions.wanted)
+        outcomes, body = compact_document(document, target, instructions, spare=True)
+    except Exception as error:  # noqa: BLE001  # one document never ends the others
+        outcomes, body = [failure_of(document, error)], None
+    return Made(outcomes, body, document_key(document))
