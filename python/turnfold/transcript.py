@@ -357,14 +357,19 @@ class Transcript:
         return self.kernel.block_tokens(self.encoding(encoding, model), self._index(message_index))
 
     def edited_tokens(
-        self, edits: Iterable[tuple[int, Mapping[int, str]]], *, encoding: str | None = None, model: str | None = None
-    ) -> list[TokenCount]:
+        self,
+        edits: Iterable[tuple[int, Mapping[int, str]]],
+        *,
+        bound: bool,
+        encoding: str | None = None,
+        model: str | None = None,
+    ) -> list[int]:
         """Count what messages would, each with the texts of some blocks replaced as in `rewrite`: one number an edit.
 
-        O(bytes of those messages).
+        By `hi` for a bound, else by `n`. O(bytes of those messages).
         """
         by = self._encoding(encoding, model)
-        return list(starmap(TokenCount, self.kernel.edited_tokens(*by, model, self._edits(edits))))
+        return self.kernel.edited_tokens(*by, model, bound, self._edits(edits))
 
     def _edits(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[tuple[int, list[tuple[int, str]]]]:
         count = len(self)

@@ -69,7 +69,7 @@ def look_at_heads(transcript: Transcript) -> None:
         assert all(len(b.text.encode("utf-8", "replace")) <= h.text_bytes + b.text.count("\n") for h, b in spans)
         edits = [(index, {k: "a line"}) for k, head in enumerate(heads) if head.rewritable]
         alone = [empty.append(transcript.rewrite(*edit)).tokens(0, 1) for edit in edits]
-        assert transcript.edited_tokens(edits) == alone
+        assert transcript.edited_tokens(edits, bound=True) == [count.hi for count in alone]
 
 
 PIECES = st.sampled_from(

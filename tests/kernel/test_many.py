@@ -78,7 +78,8 @@ def results_one_by_one(transcript: Transcript, start: int, stop: int) -> None:
     assert transcript.rewrite_each(edits) == [transcript.rewrite(*edit) for edit in edits]
     empty = transcript.splice([])
     alone = [empty.append(transcript.rewrite(*edit)).tokens(0, 1) for edit in edits]
-    assert transcript.edited_tokens(edits) == alone
+    assert transcript.edited_tokens(edits, bound=False) == [count.n for count in alone]
+    assert transcript.edited_tokens(edits, bound=True) == [count.hi for count in alone]
 
 
 def identifiers_one_by_one(transcript: Transcript, result: Transcript, start: int, stop: int) -> None:

@@ -333,8 +333,8 @@ def test_numbers_out_of_any_range() -> None:
         lambda: transcript.rewrite(HUGE, {0: "x"}),
         lambda: transcript.rewrite(0, {-1: "x"}),
         lambda: transcript.rewrite(0, {HUGE: "x"}),
-        lambda: transcript.edited_tokens([(0, {0: "x"}), (HUGE, {0: "x"})]),
-        lambda: transcript.edited_tokens([(0, {HUGE: "x"})]),
+        lambda: transcript.edited_tokens([(0, {0: "x"}), (HUGE, {0: "x"})], bound=True),
+        lambda: transcript.edited_tokens([(0, {HUGE: "x"})], bound=True),
         lambda: meter.truncate("x", -HUGE),
     ):
         with pytest.raises(ArgumentError):

@@ -164,8 +164,7 @@ def apply_opened(
     if len(opened) != len(summaries):
         raise ArgumentError(f"The plan has {len(opened)} holes, and {len(summaries)} summaries were given")
     texts = [opening.message(summary) for opening, summary in zip(opened, summaries, strict=True)]
-    holes = [tile for tile in plan.tiles if isinstance(tile, SummaryHole)]
-    messages = [transcript.text_message(hole.role, text) for hole, text in zip(holes, texts, strict=True)]
+    messages = [transcript.text_message(opening.hole.role, text) for opening, text in zip(opened, texts, strict=True)]
     parts, summary_at = parts_of(transcript, plan.tiles, messages, transcript.encoding(plan.encoding, plan.model))
     return _judge(transcript, transcript.splice(parts), plan, opened, texts=texts, summary_at=summary_at)
 
@@ -184,16 +183,18 @@ def parts_of(
     edited = iter(transcript.rewrite_each((tile.start, _texts(transcript, tile, encoding)) for tile in edits))
     for tile in tiles:
         match tile:
+            case KeepRange(start, stop):
+                parts.append(range(start, stop))
+            case EditBlocks(stripped=stripped):
+                message = next(edited)
+                parts.append(stripped_message(transcript.splice([message]), 0, stripped) if stripped else message)
             case SummaryHole(kept=kept):
                 if summary_at is None:
                     summary_at = sum(len(part) if isinstance(part, range) else 1 for part in parts)
                 parts.append(next(waiting))
                 parts += [_kept(transcript, one) for one in kept]
-            case KeepRange() | StripBlocks():
+            case StripBlocks():
                 parts.append(_kept(transcript, tile))
-            case EditBlocks(stripped=stripped):
-                message = next(edited)
-                parts.append(stripped_message(transcript.splice([message]), 0, stripped) if stripped else message)
             case DropRange():
                 pass
             case _:
@@ -258,7 +259,7 @@ def _task_kept(transcript: Transcript, plan: CompactionPlan, opened: Sequence[Op
     first = next((index for index, speaker in enumerate(transcript.speakers) if speaker == "user"), None)
     if first is None:
         return "absent"
-    dropped = any(isinstance(tile, DropRange) and tile.start <= first < tile.stop for tile in plan.tiles)
+    dropped = any(tile.start <= first < tile.stop and isinstance(tile, DropRange) for tile in plan.tiles)
     return "dropped" if dropped else "message"
 
 

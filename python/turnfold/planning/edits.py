@@ -19,8 +19,6 @@ _LONGEST_NAME: Final = 64
 _LONGEST_MASK_BYTES: Final = 1 << 10
 """What such a line takes at most, though every character of the name were escaped."""
 
-_AS_IT_IS: Final = Edited()
-
 _Open = dict[int, list[tuple[int, int, str | None]]]
 """The results of each message that may still change: their blocks, their tokens, their tools."""
 
@@ -131,12 +129,17 @@ def _masks(draft: Draft, results: Sequence[tuple[int, list[_Masked]]], min_token
     lines = list({line: None for _, found in results for _, line, tokens in found if tokens >= min_tokens})
     left = dict(zip(lines, count_many(lines, draft.measure.encoding), strict=True))
     for index, found in results:
-        masks = {block: line for block, line, tokens in found if left.get(line, tokens) < tokens}
-        if masks:
-            before = draft.edited.get(index, _AS_IT_IS)
-            blocks = tuple(block for block in before.blocks if block not in masks)
-            replaced = tuple(sorted((dict(before.replaced) | masks).items()))
-            yield index, Edited(blocks, before.max_tokens, before.side, replaced)
+        masks = [(block, line) for block, line, tokens in found if left.get(line, tokens) < tokens]
+        if not masks:
+            continue
+        before = draft.edited.get(index)
+        if before is None:
+            yield index, Edited(replaced=tuple(sorted(masks)))
+            continue
+        masked = dict(masks)
+        blocks = tuple(block for block in before.blocks if block not in masked)
+        replaced = tuple(sorted((dict(before.replaced) | masked).items()))
+        yield index, Edited(blocks, before.max_tokens, before.side, replaced)
 
 
 def _line(what: str, name: str | None, tokens: int) -> str:

@@ -16,10 +16,10 @@ class Measure:
     """
 
     __slots__ = (
+        "_bound",
         "_count",
         "_each",
         "_empty",
-        "_fit",
         "_model",
         "_named",
         "_transcript",
@@ -32,7 +32,7 @@ class Measure:
     def __init__(self, transcript: Transcript, encoding: str | None, model: str | None, fit: Fit) -> None:
         self._transcript = transcript
         self._empty = transcript.splice([])
-        self._named, self._model, self._fit = encoding, model, fit
+        self._named, self._model, self._bound = encoding, model, fit == "bound"
         self._count = transcript.counter(encoding, model)
         self._each: list[int] | None = None
         self.encoding = transcript.encoding(encoding, model)
@@ -43,7 +43,7 @@ class Measure:
 
     def number(self, count: TokenCount) -> int:
         """Return the number of a count that limits are kept by."""
-        return count.hi if self._fit == "bound" else count.n
+        return count.hi if self._bound else count.n
 
     def count(self, transcript: Transcript) -> TokenCount:
         """Count a whole request by the same measure."""
@@ -58,8 +58,7 @@ class Measure:
     def message(self, index: int) -> int:
         """Say what one message counts, where many are asked for: all are counted the first time."""
         if self._each is None:
-            bound = self._fit == "bound"
-            self._each = self._transcript.each_tokens(bound=bound, encoding=self._named, model=self._model)
+            self._each = self._transcript.each_tokens(bound=self._bound, encoding=self._named, model=self._model)
         return self._each[index]
 
     def messages(self, start: int, stop: int) -> int:
@@ -76,7 +75,7 @@ class Measure:
 
     def edited(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[int]:
         """Say what messages would count with other texts in some of their blocks, in one call for all."""
-        return list(map(self.number, self._transcript.edited_tokens(edits, encoding=self._named, model=self._model)))
+        return self._transcript.edited_tokens(edits, bound=self._bound, encoding=self._named, model=self._model)
 
     def new_text(self, role: str, text: str) -> int:
         """Say what a new message of one text counts."""

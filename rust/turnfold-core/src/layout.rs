@@ -30,7 +30,7 @@ pub struct Layout {
 pub fn layout(transcript: &Transcript, options: &ScanOptions) -> Layout {
     let (leading, end) = (transcript.leading(), transcript.len());
     let rules = transcript.format().rules();
-    let groups = groups::groups(transcript, &pairs::pair(transcript, options));
+    let groups = groups::groups(transcript, &pairs::remembered(transcript, options));
     let group_of = |index: usize| {
         let after = groups.partition_point(|group| group.start <= index);
         after.checked_sub(1).and_then(|k| groups.get(k)).cloned()

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use crate::findings::Severity;
 use crate::rules::ResultPlace;
@@ -224,12 +225,20 @@ pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
     pass.sort_unanswered(transcript, options)
 }
 
+/// The same, remembered where the options leave it to the transcript alone: every check of it asks.
+pub(crate) fn remembered(transcript: &Transcript, options: &ScanOptions) -> Arc<PairTable> {
+    if options.closed || !options.pending_ids.is_empty() {
+        return Arc::new(pair(transcript, options));
+    }
+    transcript.pairs.table(|| pair(transcript, options))
+}
+
 /// What [`PairTable::call_id`] of the transcript's own table gives: O(log segments) for a block with an id, and O(blocks)
 /// for one that is known by its name.
 pub fn call_id(transcript: &Transcript, at: BlockRef) -> Option<String> {
     let block = block_at(transcript, at)?;
     if block.row.by_name && block.row.family == 0 {
-        return pair(transcript, &ScanOptions::default()).call_id(transcript, at);
+        return remembered(transcript, &ScanOptions::default()).call_id(transcript, at);
     }
     block.call_id().map(Cow::into_owned)
 }

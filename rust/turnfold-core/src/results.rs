@@ -1,6 +1,5 @@
 //! Tool results that may get another text.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use turnfold_tokens::Encoding;
@@ -33,8 +32,12 @@ pub fn open_results(
     short_bytes: usize,
     beginning: &str,
 ) -> Vec<OpenResult> {
-    let pairs = pairs::pair(transcript, options).pairs;
-    let calls: HashMap<BlockRef, BlockRef> = pairs.into_iter().map(|pair| (pair.result, pair.call)).collect();
+    let table = pairs::remembered(transcript, options);
+    // In the order of their results.
+    let call_of = |result| {
+        let k = table.pairs.binary_search_by_key(&result, |pair| pair.result).ok()?;
+        table.pairs.get(k).map(|pair| pair.call)
+    };
     let mut found = Vec::new();
     for message in transcript.messages_from(messages.start).take(messages.len()) {
         let mut counts = None;
@@ -44,8 +47,7 @@ pub fn open_results(
             }
             let counts = counts.get_or_insert_with(|| message.segment.counts(transcript.format(), encoding));
             let row = message.row.blocks.start as usize + block.index;
-            let call = calls.get(&BlockRef::of(&block));
-            let named = call.map_or(Some(block), |&call| pairs::block_at(transcript, call));
+            let named = call_of(BlockRef::of(&block)).map_or(Some(block), |call| pairs::block_at(transcript, call));
             let text = (block.text_bytes() <= short_bytes).then(|| block.text());
             found.push(OpenResult {
                 message: message.index,

@@ -207,7 +207,7 @@ impl Bar {
 
 /// The legal cuts of `transcript`. O(blocks).
 pub fn splits(transcript: &Transcript, options: &ScanOptions) -> Splits {
-    splits_of(transcript, options, &pairs::pair(transcript, options))
+    splits_of(transcript, options, &pairs::remembered(transcript, options))
 }
 
 /// The legal cuts, where the pairs are known already. O(blocks).

@@ -109,8 +109,8 @@ pub(crate) fn scan(
             table.pending.iter().map(place).collect(),
             table.orphan_results.iter().map(place).collect(),
             table.abandoned.iter().map(place).collect(),
-            table.duplicate_call_ids,
-            table.duplicate_result_ids,
+            table.duplicate_call_ids.clone(),
+            table.duplicate_result_ids.clone(),
             scan.unknown_kinds,
         )
     })

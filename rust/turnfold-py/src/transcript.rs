@@ -253,13 +253,14 @@ impl Transcript {
         #[pyo3(from_py_with = input::name)] encoding: String,
         label: &str,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+        bound: bool,
         edits: Vec<EditArgument<'_>>,
-    ) -> PyResult<Rows<CountFields>> {
+    ) -> PyResult<Vec<u64>> {
         let edits = owned(&edits)?;
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), None)?;
-            let counts = self.0.edited_tokens(&asked, &edits)?;
-            Ok(counts.into_iter().map(count).collect())
+            let counts = self.0.edited_tokens(&asked, &edits)?.into_iter();
+            Ok(counts.map(|count| number(count, bound)).collect())
         })
     }
 
@@ -274,7 +275,7 @@ impl Transcript {
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), None)?;
             let each = self.0.each_tokens(&asked).into_iter();
-            Ok(each.map(|count| if bound { count.hi } else { count.n }).collect())
+            Ok(each.map(|count| number(count, bound)).collect())
         })
     }
 
@@ -502,6 +503,10 @@ fn owned(edits: &[EditArgument<'_>]) -> PyResult<Vec<Edit>> {
         owned.collect::<PyResult<_>>()
     };
     edits.iter().map(|(message, new)| Ok((*message, texts(new)?))).collect()
+}
+
+fn number(count: TokenCount, bound: bool) -> u64 {
+    if bound { count.hi } else { count.n }
 }
 
 fn count(count: TokenCount) -> CountFields {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::json::{Document, Kind};
 use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
@@ -152,7 +153,7 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
     /// All calls and results, sorted out.
-    pub pairs: PairTable,
+    pub pairs: Arc<PairTable>,
     /// All broken rules, by place.
     pub findings: Vec<Finding>,
     /// Kinds of block that this version does not know, as the input spells them, with how often each occurs, in the
@@ -260,7 +261,7 @@ pub fn scan(transcript: &Transcript, options: &ScanOptions) -> Scan {
 /// The same for a transcript that was made from `before`, or goes on from it: what the provider sealed there is still
 /// as it was. A `before` of another format says nothing about seals. O(blocks of both), plus the sort.
 pub fn scan_after(transcript: &Transcript, before: Option<&Transcript>, options: &ScanOptions) -> Scan {
-    let pairs = pairs::pair(transcript, options);
+    let pairs = pairs::remembered(transcript, options);
     let mut scene = Scene {
         transcript,
         before,

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::pairing::Half;
 use super::standing::{Last, Open, Standing, with};
-use super::{BlockRef, Course, Pair, Pass, ScanOptions, Shape, block_at};
+use super::{BlockRef, Course, Pair, PairTable, Pass, ScanOptions, Shape, block_at};
 use crate::keyed::Keyed;
 use crate::rules::ResultPlace;
 use crate::transcript::{BlockView, Role, Transcript};
@@ -27,11 +27,12 @@ pub struct PairCheck {
     pub misplaced: Vec<Pair>,
 }
 
-/// The check of one transcript, made on first use, and that of the transcript it goes on from.
+/// The check of one transcript and its whole table, made on first use, and the check of the transcript it goes on from.
 #[derive(Debug, Default)]
 pub(crate) struct PairMemo {
     before: Option<Arc<Checked>>,
     done: OnceLock<Arc<Checked>>,
+    table: OnceLock<Arc<PairTable>>,
 }
 
 impl PairMemo {
@@ -39,8 +40,13 @@ impl PairMemo {
     pub(crate) fn grown(&self) -> Arc<Self> {
         Arc::new(Self {
             before: self.done.get().or(self.before.as_ref()).cloned(),
-            done: OnceLock::new(),
+            ..Self::default()
         })
+    }
+
+    /// The table that `make` gives.
+    pub(super) fn table(&self, make: impl FnOnce() -> PairTable) -> Arc<PairTable> {
+        Arc::clone(self.table.get_or_init(|| Arc::new(make())))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::changes::{Changes, NewBlock, NewMessage, Outcome, filled, outcome};
 use super::{Action, NOTHING_LEFT, Repair, RepairOptions, Repaired};
@@ -43,8 +43,8 @@ pub(super) struct Work<'a> {
     pub(super) transcript: Transcript,
     rows: Vec<Row>,
     names: usize,
-    pairs: Option<Rc<PairTable>>,
-    input_pairs: Option<Rc<PairTable>>,
+    pairs: Option<Arc<PairTable>>,
+    input_pairs: Option<Arc<PairTable>>,
     version: usize,
     done: Vec<Done>,
 }
@@ -94,23 +94,21 @@ impl<'a> Work<'a> {
         demand.is_some_and(|demand| findings::severity(&self.options.scan, code, demand) != findings::Severity::Off)
     }
 
-    pub(super) fn pairs(&mut self) -> Rc<PairTable> {
+    pub(super) fn pairs(&mut self) -> Arc<PairTable> {
         let (transcript, options) = (&self.transcript, &self.options.scan);
-        let known = self
-            .pairs
-            .get_or_insert_with(|| Rc::new(pairs::pair(transcript, options)));
-        Rc::clone(known)
+        let known = self.pairs.get_or_insert_with(|| pairs::remembered(transcript, options));
+        Arc::clone(known)
     }
 
-    fn input_pairs(&mut self) -> Rc<PairTable> {
+    fn input_pairs(&mut self) -> Arc<PairTable> {
         if self.version == 0 {
             return self.pairs();
         }
         let (input, options) = (self.input, &self.options.scan);
         let known = self
             .input_pairs
-            .get_or_insert_with(|| Rc::new(pairs::pair(input, options)));
-        Rc::clone(known)
+            .get_or_insert_with(|| pairs::remembered(input, options));
+        Arc::clone(known)
     }
 
     /// The calls that are awaited.
