@@ -5,8 +5,8 @@
 //! can aim at a slot or at another's message. A message that is found is not parsed: its counts, call ids, rows and what
 //! it says of its format are known.
 //!
-//! What was counted together stands together in memory: it is mostly asked for together, and to fetch it is most of the
-//! cost. The table is in parts with a lock each, holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was
+//! What was counted together stands together in memory, and what tells its messages from others once more by itself: it is
+//! mostly asked for together, and to fetch it is most of the cost. The table is in parts with a lock each, holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was
 //! asked for since their turn came last. What it holds changes what a call costs, never what it says.
 
 use std::collections::VecDeque;
@@ -36,17 +36,29 @@ const ALIKE: usize = 8;
 const LARGEST_SHARE: usize = 256;
 /// How many messages a batch has at most: those of one body that are the same stand in one only once.
 const BATCH: usize = 64;
+/// As many messages that are known from elsewhere, in a row, a batch takes in again: who walks along it need not ask the
+/// table for them, and for the one behind them.
+const BETWEEN: usize = 2;
 
 /// Messages that were counted together.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) format: &'static dyn WireFormat,
     pub(crate) messages: Box<[Known]>,
+    /// By which each is told from others.
+    signs: Box<[Sign]>,
     /// Where the table has them.
     hashes: Box<[u64]>,
     bytes: usize,
     /// Whether one was asked for since its turn to go came last.
     used: AtomicBool,
+}
+
+/// What stands for the bytes of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Sign {
+    digest: [u64; 2],
+    len: u32,
 }
 
 /// A message of a batch.
@@ -70,15 +82,13 @@ impl Batch {
     }
 
     fn new(format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>) -> Self {
-        let bytes = messages
-            .iter()
-            .map(|known| known.size() + size_of::<(u64, Alike)>())
-            .sum();
+        let beside = size_of::<(u64, Alike)>() + size_of::<Sign>();
         Self {
             format,
+            signs: messages.iter().map(Known::sign).collect(),
+            bytes: messages.iter().map(|known| known.size() + beside).sum(),
             messages: messages.into(),
             hashes: hashes.into(),
-            bytes,
             used: AtomicBool::new(false),
         }
     }
@@ -107,10 +117,9 @@ struct Alike {
 
 /// A message in the table.
 struct Kept {
-    digest: [u64; 2],
+    sign: Sign,
     batch: Arc<Batch>,
     index: u32,
-    len: u32,
 }
 
 fn hash(bytes: &[u8]) -> u64 {
@@ -122,8 +131,13 @@ impl Alike {
         std::iter::once(&self.newest).chain(&self.older)
     }
 
-    /// Adds a message, for which the oldest may have to go.
-    fn push(&mut self, kept: Kept) {
+    /// Adds a message, for which the oldest may have to go; or says where it stands now.
+    fn put(&mut self, kept: Kept) {
+        let same = |other: &&mut Kept| other.sign == kept.sign && other.batch.format.name() == kept.batch.format.name();
+        if let Some(before) = std::iter::once(&mut self.newest).chain(&mut self.older).find(same) {
+            *before = kept;
+            return;
+        }
         self.older.push(std::mem::replace(&mut self.newest, kept));
         if self.older.len() >= ALIKE {
             self.older.remove(0);
@@ -154,6 +168,8 @@ pub(crate) struct Adding {
     messages: Vec<Known>,
     hashes: Vec<u64>,
     bytes: usize,
+    /// Those that were found since the last one that is new, with where the table has them.
+    between: Vec<(Found, u64)>,
 }
 
 impl Adding {
@@ -163,6 +179,14 @@ impl Adding {
             messages: Vec::new(),
             hashes: Vec::new(),
             bytes: 0,
+            between: Vec::new(),
+        }
+    }
+
+    /// Takes note of a message, of these bytes, that is known.
+    pub(crate) fn pass(&mut self, found: Found, bytes: &[u8]) {
+        if self.between.len() <= BETWEEN && !self.messages.is_empty() {
+            self.between.push((found, hash(bytes)));
         }
     }
 
@@ -178,13 +202,26 @@ impl Adding {
             return;
         }
         learn(&known);
-        let bytes = row.span.of(segment.source.bytes());
-        self.messages.push(known);
-        self.hashes.push(hash(bytes));
-        self.bytes += size;
+        let mut between = std::mem::take(&mut self.between);
+        if between.len() <= BETWEEN {
+            for (found, hash) in &between {
+                if let Some(known) = found.known() {
+                    self.push(known.clone(), *hash);
+                }
+            }
+        }
+        between.clear();
+        self.between = between;
+        self.push(known, hash(row.span.of(segment.source.bytes())));
         if self.messages.len() >= BATCH || self.bytes >= most {
             self.hand_over(table);
         }
+    }
+
+    fn push(&mut self, known: Known, hash: u64) {
+        self.bytes += known.size();
+        self.messages.push(known);
+        self.hashes.push(hash);
     }
 
     /// Puts what was added into the table.
@@ -196,6 +233,7 @@ impl Adding {
 
     fn hand_over(&mut self, table: &Table) {
         self.bytes = 0;
+        self.between.clear();
         table.add(
             self.format,
             std::mem::take(&mut self.messages),
@@ -216,7 +254,7 @@ impl Table {
     fn find(&self, format: &dyn WireFormat, bytes: &[u8]) -> Option<Found> {
         let hash = hash(bytes);
         let shard = self.shard(hash)?;
-        let fits = |kept: &&Kept| kept.len as usize == bytes.len() && kept.digest == keyed::digest(bytes);
+        let fits = |kept: &&Kept| kept.sign.len as usize == bytes.len() && kept.sign.digest == keyed::digest(bytes);
         let kept = look(&shard, hash, Some(format), fits)?;
         Some(Found {
             batch: Arc::clone(&kept.batch),
@@ -233,9 +271,9 @@ impl Table {
         }
         let hash = hash(start);
         let shard = self.shard(hash)?;
-        let kept = look(&shard, hash, format, |kept| walk.starts(rest, kept.len, kept.digest))?;
+        let kept = look(&shard, hash, format, |kept| walk.starts(rest, kept.sign))?;
         walk.take(&kept.batch);
-        Some((kept.index, kept.len))
+        Some((kept.index, kept.sign.len))
     }
 
     fn shard(&self, hash: u64) -> Option<MutexGuard<'_, Keyed<Alike>>> {
@@ -246,20 +284,15 @@ impl Table {
     /// Keeps messages, given the hashes of how they start.
     fn add(&self, format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>) {
         let batch = Arc::new(Batch::new(format, messages, hashes));
-        for ((index, known), &hash) in (0_u32..).zip(&batch.messages).zip(&batch.hashes) {
+        for ((index, &sign), &hash) in (0_u32..).zip(&batch.signs).zip(&batch.hashes) {
             let Some(mut shard) = self.shard(hash) else { continue };
-            let fits = |kept: &&Kept| kept.len == known.len && kept.digest == known.digest;
-            if look(&shard, hash, Some(format), fits).is_some() {
-                continue;
-            }
             let kept = Kept {
-                digest: known.digest,
+                sign,
                 batch: Arc::clone(&batch),
                 index,
-                len: known.len,
             };
             match shard.entry(hash) {
-                Entry::Occupied(mut alike) => alike.get_mut().push(kept),
+                Entry::Occupied(mut alike) => alike.get_mut().put(kept),
                 Entry::Vacant(place) => {
                     place.insert(Alike {
                         newest: kept,

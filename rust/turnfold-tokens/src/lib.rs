@@ -56,5 +56,7 @@ pub use registered::{
     Cut, Definition, Dialect, PatternError, REGISTERED_LIMIT, Registered, Split, VocabularyError, register,
     registered_names,
 };
+#[doc(hidden)]
+pub use simd::prefetch;
 pub use tokenizer::UnknownToken;
 pub use truncate::{Keep, Truncation};

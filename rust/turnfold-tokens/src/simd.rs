@@ -292,7 +292,7 @@ impl Isa for Baseline {
 
 /// Asks the processor to fetch what `value` stands in.
 #[inline(always)]
-pub(crate) fn prefetch<T>(value: &T) {
+pub fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch of any address does nothing but load the cache; this one is valid besides.
     unsafe {

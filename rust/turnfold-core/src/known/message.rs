@@ -2,16 +2,17 @@
 
 use std::sync::OnceLock;
 
+use super::Sign;
 use crate::formats::{Leaning, Rows, WireFormat};
 use crate::json::Document;
 use crate::keyed;
 use crate::meter::{MessageCounts, Slots, slot_of};
 use crate::pairs::Pairing;
 use crate::transcript::{Block, Message, Role, Segment, Span, TextSpan};
-use turnfold_tokens::Encoding;
+use turnfold_tokens::{Encoding, prefetch};
 
 /// A message, its spans from its own start on. What metering asks for stands in front, the rows elsewhere.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Known {
     /// What stands for its bytes.
@@ -29,7 +30,7 @@ pub(crate) struct Known {
 }
 
 /// The rows of a message.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct KnownRows {
     pub(crate) message: Message,
     pub(crate) blocks: Box<[Block]>,
@@ -70,6 +71,20 @@ impl Known {
         }
         let bytes = row.span.of(segment.source.bytes());
         Self::new(bytes, row.moved(Span::default(), 0, 0), rows)
+    }
+
+    pub(super) fn sign(&self) -> Sign {
+        Sign {
+            digest: self.digest,
+            len: self.len,
+        }
+    }
+
+    /// Has all that stands in front brought near, for who asks for it soon.
+    pub(super) fn fetch(&self) {
+        prefetch(&self.role);
+        prefetch(&self.pairing);
+        self.counts.iter().for_each(prefetch);
     }
 
     /// The counts in an encoding, if they were made.

@@ -107,6 +107,46 @@ fn a_walk_finds_what_the_table_has_and_what_stands_behind_it() {
 }
 
 #[test]
+fn a_few_known_messages_between_new_ones_are_kept_with_them_again() {
+    let table = Table::new(1 << 22);
+    let known: Vec<String> = ["system", "call", "one", "two", "three"].map(message).into();
+    keep(&table, &known);
+    let new: Vec<String> = ["a", "b", "c", "d"].map(message).into();
+    let list = [
+        &known[0], &new[0], &known[1], &new[1], &known[2], &known[3], &known[4], &new[2], &known[3], &known[2],
+        &new[3], &known[4],
+    ];
+    let transcript = read(&list.map(Clone::clone));
+    let segment = &transcript.segments()[0];
+    let mut adding = Adding::new(&OpenAiChat);
+    for row in segment.messages() {
+        let bytes = row.span.of(segment.source.bytes());
+        match table.find(&OpenAiChat, bytes) {
+            Some(found) => adding.pass(found, bytes),
+            None => adding.add_to(&table, segment, row, |_| ()),
+        }
+    }
+    adding.hand_over(&table);
+    let batch = table.find(&OpenAiChat, new[0].as_bytes()).unwrap().batch;
+    let expected = [&new[0], &known[1], &new[1], &new[2], &known[3], &known[2], &new[3]];
+    assert_eq!(batch.messages.len(), expected.len());
+    for (index, text) in (0_u32..).zip(expected) {
+        let found = table.find(&OpenAiChat, text.as_bytes()).unwrap();
+        assert!(Arc::ptr_eq(&found.batch, &batch) && found.index == index, "{text}");
+    }
+    // What leads elsewhere now goes with the batch that it stood in no more.
+    let others = table.find(&OpenAiChat, known[0].as_bytes()).unwrap().batch;
+    assert!(!Arc::ptr_eq(&others, &batch));
+    for &hash in &others.hashes {
+        if table.shard(hash).unwrap().get_mut(&hash).unwrap().remove(&others) {
+            table.shard(hash).unwrap().remove(&hash);
+        }
+    }
+    let left = known.iter().map(|text| is_kept(&table, text.as_str()));
+    assert_eq!(left.collect::<Vec<_>>(), [false, true, true, true, false]);
+}
+
+#[test]
 fn what_a_walk_digests_in_vain_is_bounded() {
     let table = Table::new(1 << 20);
     let kept = [message("before"), message(&format!("{}a", "long ".repeat(100)))];

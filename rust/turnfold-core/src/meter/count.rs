@@ -185,16 +185,24 @@ impl Segment {
         take: impl FnOnce(&MessageCounts) -> T,
     ) -> T {
         let encoding = tokenizer.encoding();
-        let found = known::find(format, message.span.of(self.source.bytes()));
-        let known = found.as_ref().and_then(Found::known);
-        if let Some(counted) = known.and_then(|known| known.counts(encoding)) {
-            return take(counted);
-        }
-        let counted = self.count_message(message, format, tokenizer);
-        let taken = take(&counted);
-        match known {
-            Some(known) => known.learn(encoding, counted),
-            None => adding.add(self, message, |known| known.learn(encoding, counted)),
+        let bytes = message.span.of(self.source.bytes());
+        let found = known::find(format, bytes);
+        let Some(known) = found.as_ref().and_then(Found::known) else {
+            let counted = self.count_message(message, format, tokenizer);
+            let taken = take(&counted);
+            adding.add(self, message, |known| known.learn(encoding, counted));
+            return taken;
+        };
+        let taken = if let Some(counted) = known.counts(encoding) {
+            take(counted)
+        } else {
+            let counted = self.count_message(message, format, tokenizer);
+            let taken = take(&counted);
+            known.learn(encoding, counted);
+            taken
+        };
+        if let Some(found) = found {
+            adding.pass(found, bytes);
         }
         taken
     }

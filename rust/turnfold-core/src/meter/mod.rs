@@ -113,7 +113,7 @@ pub(crate) struct Counts {
 }
 
 /// Counts of one message by one encoding.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct MessageCounts {
     /// As [`Counts::blocks`].
     pub(crate) blocks: BlockCounts,
@@ -122,7 +122,7 @@ pub(crate) struct MessageCounts {
 }
 
 /// One count a block. Most messages have one block, whose count stands here.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum BlockCounts {
     One(u64),
     Other(Box<[u64]>),

@@ -1,6 +1,7 @@
 //! The short answer to whether calls and results are whole, which a transcript that goes on from another takes up where
 //! that one's check ended.
 
+use std::hash::BuildHasherDefault;
 use std::sync::{Arc, OnceLock};
 
 use super::pairing::Half;
@@ -128,11 +129,13 @@ fn ordinary(transcript: &Transcript, before: &Checked) -> Option<Checked> {
         return None;
     }
     let first = before.messages;
+    // A call takes two messages, mostly, and some have none.
+    let calls = from.open.len() + transcript.len().saturating_sub(first) * 2 / 5;
     let mut matched = Matched {
         place: rules.result_place,
         from,
-        calls: Vec::new(),
-        ids: Keyed::default(),
+        calls: Vec::with_capacity(calls),
+        ids: Keyed::with_capacity_and_hasher(calls, BuildHasherDefault::default()),
         course: from.course.clone(),
         pairs: 0,
     };
@@ -244,6 +247,9 @@ impl Matched<'_> {
             last.message = calls.get(place).map_or(0, |used| used.call.at.message as u32);
             place >= carried
         });
+        if self.ids.len() < self.ids.capacity() / 4 {
+            self.ids.shrink_to_fit();
+        }
         Checked {
             messages,
             found,

@@ -9,42 +9,44 @@ use crate::keyed;
 use crate::transcript::{Block, BlockKind};
 
 /// The calls and results of a message.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Pairing {
     pub(super) shape: Shape,
     halves: Halves,
 }
 
-/// Most messages with a call or a result have one.
-#[derive(Debug)]
+/// Most messages with a call or a result have one, or two calls side by side.
+#[derive(Clone, Debug)]
 enum Halves {
     One(Row),
+    Two([Row; 2]),
     Other(Box<[Row]>),
     /// One is known by more or other than its id.
     Odd,
 }
 
 impl Halves {
-    fn of(mut rows: Vec<Row>) -> Self {
-        match rows.pop() {
-            Some(row) if rows.is_empty() => Self::One(row),
-            last => {
-                rows.extend(last);
-                Self::Other(rows.into())
-            }
+    fn of(rows: Vec<Row>) -> Self {
+        match <[Row; 1]>::try_from(rows) {
+            Ok([row]) => Self::One(row),
+            Err(rows) => match <[Row; 2]>::try_from(rows) {
+                Ok(rows) => Self::Two(rows),
+                Err(rows) => Self::Other(rows.into()),
+            },
         }
     }
 
     fn rows(&self) -> Option<&[Row]> {
         match self {
             Self::One(row) => Some(std::slice::from_ref(row)),
+            Self::Two(rows) => Some(rows),
             Self::Other(rows) => Some(rows),
             Self::Odd => None,
         }
     }
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Row {
     id: IdDigest,
     block: u32,
@@ -123,7 +125,7 @@ impl Pairing {
     pub(crate) fn size(&self) -> usize {
         match &self.halves {
             Halves::Other(rows) => size_of_val(&**rows),
-            Halves::One(_) | Halves::Odd => 0,
+            Halves::One(_) | Halves::Two(_) | Halves::Odd => 0,
         }
     }
 

@@ -57,6 +57,39 @@ proptest! {
         same(&read(body.json().as_bytes(), format), &fresh_body)?;
     }
 
+    /// Runs of messages of two bodies that were counted, in turn, with one edit somewhere: of a byte, of white space, of a
+    /// field that stands there twice, or cut off.
+    #[test]
+    fn an_edit_of_what_was_counted_before_is_seen(
+        body in bodies::body(),
+        other in bodies::body(),
+        runs in prop::collection::vec((any::<prop::sample::Index>(), 1..5_usize), 1..7),
+        at in any::<prop::sample::Index>(),
+        put in prop::sample::select(vec!["", " ", "\n", "0", "\"", "\\", "}", ",", "é", "{\"role\":\"user\",", "\"id\":\"x\","]),
+        taken in 0..3_usize,
+        cut in prop::bool::weighted(0.1),
+    ) {
+        let (body, other) = (unseen(&body), unseen(&other));
+        let pool: Vec<&String> = body.messages.iter().chain(&other.messages).collect();
+        let run = |(start, length): &(prop::sample::Index, usize)| {
+            let start = if pool.is_empty() { 0 } else { start.index(pool.len()) };
+            pool.iter().skip(start).take(*length).map(|message| (*message).clone()).collect::<Vec<_>>()
+        };
+        let mixed = Body { messages: runs.iter().flat_map(run).collect(), ..body.clone() };
+        for counted in [&body, &other, &mixed] {
+            if let Ok(read) = read(counted.json().as_bytes(), None) {
+                read.tokens(Encoding::O200kBase, None);
+            }
+        }
+        let whole = mixed.json();
+        same(&read(whole.as_bytes(), None), &alone(whole.as_bytes(), None))?;
+        let mut edited = whole.into_bytes();
+        let at = at.index(edited.len());
+        let end = if cut { edited.len() } else { (at + taken).min(edited.len()) };
+        edited.splice(at..end, put.bytes());
+        same(&read(&edited, None), &alone(&edited, None))?;
+    }
+
     /// Body after body of one session, and of a neighbour that starts alike, whatever was changed and whoever named the
     /// format: the landmarks of each lead to those before it.
     #[test]
