@@ -1,6 +1,7 @@
 """batch by rule over much input: in processes, each of which may end at any moment."""
 
 import json
+import math
 import os
 import select
 import shutil
@@ -48,7 +49,9 @@ def contents(folder: Path) -> dict[str, bytes]:
 def undisturbed(run, inputs, tmp_path_factory):
     """What threads of one process write, and the records."""
     out = tmp_path_factory.mktemp("undisturbed")
-    ran = run("batch", inputs, "-o", out, *OPTIONS, "--json", "--concurrency", "1")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("turnfold.cli.batch._MUCH_BYTES", math.inf)
+        ran = run("batch", inputs, "-o", out, *OPTIONS, "--json")
     assert ran.status == 1
     return contents(out), ran.records
 

@@ -206,7 +206,7 @@ def _run(
 def _processes_for(size: int, targets: list[Target], concurrency: int) -> int:
     """How many processes are worth to be started; of what comes by a pipe nobody knows how much it is."""
     much = size >= _MUCH_BYTES or any(target.file.path is None for target in targets)
-    return concurrency if much and concurrency > 1 else 0
+    return concurrency if much else 0
 
 
 def _size_of(file: InputFile) -> int:

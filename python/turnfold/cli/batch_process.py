@@ -20,7 +20,12 @@ from turnfold.cli.inputs import Document, recognised
 from turnfold.cli.outputs import Target
 from turnfold.cli.reading import register_encoding
 
+if sys.platform == "linux":
+    import fcntl
+
 _PICKLED: Final = 5
+_PIPE_BYTES: Final = 1 << 20
+"""What waits in a pipe, where the system lets a user have so much: who writes goes on meanwhile."""
 
 
 class ProcessEndedError(Exception):
@@ -96,6 +101,8 @@ def serve() -> None:
     # What some module prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     given = sys.stdin.buffer
+    for pipe in (given, answers):
+        _widen(pipe.fileno())
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         instructions, among = pickle.load(given)  # noqa: S301  # what this program has written
         share_caches(among)
@@ -105,6 +112,12 @@ def serve() -> None:
             made = compact_each(pickle.load(given), instructions)  # noqa: S301
             pickle.dump(made, answers, _PICKLED)
             answers.flush()
+
+
+def _widen(pipe: int) -> None:
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def compact_each(work: Sequence[Work], instructions: Instructions) -> list[Made]:

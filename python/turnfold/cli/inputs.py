@@ -276,7 +276,7 @@ def _is_log(start: bytes, wanted: Wanted) -> bool:
     # The readers of all kinds of log take longer to load than the rest of a command.
     from turnfold import containers
 
-    return any(mark.strength in {"usual", "proof"} for _, mark in containers.marks(containers.Document(start)))
+    return containers.is_log(containers.Document(start))
 
 
 def _lines(file: InputFile, lines: Iterable[bytes], start: int, position: Callable[[], int]) -> Iterator[Document]:

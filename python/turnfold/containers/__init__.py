@@ -6,7 +6,7 @@ from turnfold.containers.listed import Conversation, Listed
 from turnfold.containers.log import Log, read_log
 from turnfold.containers.protocol import Change, Container, Hole, LoggedTranscript, Mark, Place, Reading
 from turnfold.containers.records import Records
-from turnfold.containers.registry import BUILT_IN, available, detect, marks, named, register
+from turnfold.containers.registry import BUILT_IN, available, detect, is_log, marks, named, register
 from turnfold.containers.view import ChatView, ViewMessage, view
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "available",
     "detect",
     "edit_items",
+    "is_log",
     "marks",
     "named",
     "read_log",

@@ -23,6 +23,8 @@ _INTEGER_DIGITS: Final = 4_300
 _DEEPEST: Final = 512
 """The kernel finds no spans in what nests deeper."""
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_MAPPING: Final = (dict, Mapping)
+"""A dict is known at once; to ask for any mapping takes ten times as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,7 @@ class Document:
         return tuple(self._line(index, start, stop) for index, (start, stop) in enumerate(self._lines))
 
     def _line(self, index: int, start: int, stop: int) -> Record:
+        whole = len(self._lines) == 1 and self._json is not None
         data = self.data
         if stop > start and data[stop - 1 : stop] == b"\r":
             stop -= 1
@@ -81,7 +84,7 @@ class Document:
             start = min(stop, len(_BYTE_ORDER_MARK))
         text = data[start:stop]
         blank = not text.strip(_BLANK)
-        value = None if blank or not text.lstrip().startswith(b"{") else decode(text)
+        value = None if blank or not text.lstrip().startswith(b"{") else self.value if whole else decode(text)
         return Record(index, start, stop, value if isinstance(value, dict) else None, blank)
 
     @cached_property
@@ -151,7 +154,7 @@ class Document:
     @cached_property
     def value(self) -> object:
         """The whole as one JSON value, decoded; None where it is none."""
-        return None if self._json is None else decode(self.data)
+        return None if self._json is None else _decode(self.data.removeprefix(_BYTE_ORDER_MARK))
 
     def ending(self, record: Record) -> bytes:
         """Return what ends a line, nothing for a last line that is not ended."""
@@ -170,6 +173,11 @@ def decode(text: bytes) -> object:
     bare = text.removeprefix(_BYTE_ORDER_MARK)
     if bare.count(b"[") + bare.count(b"{") > _DEEPEST and not _is_read(bare):
         return None
+    return _decode(bare)
+
+
+def _decode(bare: bytes) -> object:
+    """Decode what does not nest too deep."""
     try:
         return msgspec.json.decode(bare)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -214,7 +222,7 @@ def encode(value: object) -> bytes:
 def at(value: object, path: Path) -> object:
     """Return what stands at `path` in a decoded value; None where nothing does."""
     for step in path:
-        if isinstance(step, str) and isinstance(value, Mapping):
+        if isinstance(step, str) and isinstance(value, _MAPPING):
             value = value.get(step)
         elif isinstance(step, int) and isinstance(value, list) and 0 <= step < len(value):
             value = value[step]

@@ -47,6 +47,8 @@ class Happy(Recording):
 
     def recognise(self, document: Document) -> Mark | None:
         """See an entry that tells of a message, with an object below it."""
+        if document.value is not None:
+            return None
         for entry in _entries(document.data[:_LOOKED_AT]):
             if entry.value is not None and entry.head.startswith((_SENT, _ASKED, _SCANNED)):
                 return Mark("proof", f"entry {entry.index + 1} is {entry.head.strip()!r} with an object")

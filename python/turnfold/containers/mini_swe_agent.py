@@ -35,10 +35,11 @@ class MiniSweAgent(Listed):
             return Mark("proof", "info has mini_version")
         messages = value if isinstance(value, list) else list_of(value, "messages")
         for number, message in enumerate(messages):
-            text = text_of(message, "content") or ""
-            if text_of(message, "role") == "assistant" and _FENCE in text:
+            role = text_of(message, "role")
+            text = (text_of(message, "content") or "") if role in {"assistant", "user"} else ""
+            if role == "assistant" and _FENCE in text:
                 return Mark("proof", f"message {number} has a block {_FENCE[3:]}")
-            if text_of(message, "role") == "user" and text.startswith(_OBSERVED):
+            if role == "user" and text.startswith(_OBSERVED):
                 return Mark("usual", f"message {number} starts with {_OBSERVED}")
         return None
 

@@ -127,6 +127,9 @@ BUILT_IN: Final[tuple[Container, ...]] = (
 """One a file of this room."""
 
 _ORDER: Final[tuple[Strength, ...]] = ("guess", "hint", "usual", "proof")
+_SURE: Final[tuple[Strength, ...]] = ("usual", "proof")
+_NEVER_SURE: Final[tuple[Container, ...]] = (BODIES, MESSAGE_LISTS)
+"""They take what no other kind is sure of, and look longest."""
 _MEMBERS: Final = ("name", "title", "writes", "recognise", "read", "write")
 _registered: dict[str, Container] = {}
 
@@ -188,6 +191,15 @@ def marks(document: Document) -> Sequence[tuple[Container, Mark]]:
     seen = [(container, mark) for container in available() if (mark := container.recognise(document)) is not None]
     strongest = max((_ORDER.index(mark.strength) for _, mark in seen), default=0)
     return [(container, mark) for container, mark in seen if _ORDER.index(mark.strength) == strongest]
+
+
+def is_log(document: Document) -> bool:
+    """Whether a container is sure of it: by a proof, or by what is usual. Ends at the first that is."""
+    return any(
+        (mark := container.recognise(document)) is not None and mark.strength in _SURE
+        for container in available()
+        if container not in _NEVER_SURE
+    )
 
 
 def _plain(name: str) -> str:
