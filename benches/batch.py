@@ -15,6 +15,7 @@ import argparse
 import hashlib
 import json
 import random
+import resource
 import shutil
 import sqlite3
 import subprocess
@@ -25,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import cycle, islice
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 from turnfold.testing.generators import anthropic_messages, openai_chat
 
@@ -82,9 +84,24 @@ def memory(pid: int) -> int:
         return 0  # it has ended meanwhile
 
 
-def timed(command: Sequence[object]) -> tuple[float, int, str]:
-    """Seconds, peak memory in bytes (looked at four times a second) and the output of a process."""
-    begun, peak = perf_counter(), 0
+class Ran(NamedTuple):
+    """What a process and all that it started took: seconds by the clock and of CPU, memory at its peak, in bytes."""
+
+    seconds: float
+    cpu_seconds: float
+    peak: int
+    out: str
+
+
+def cpu_seconds() -> float:
+    """User and system time of all processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def timed(command: Sequence[object]) -> Ran:
+    """Run a process, and look at its memory four times a second."""
+    begun, cpu_before, peak = perf_counter(), cpu_seconds(), 0
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with ThreadPoolExecutor(1) as pool:
         said = pool.submit(process.communicate)
@@ -94,7 +111,7 @@ def timed(command: Sequence[object]) -> tuple[float, int, str]:
     out, error = said.result()
     if process.returncode not in (0, 1):
         raise SystemExit(error)
-    return seconds, peak, out
+    return Ran(seconds, cpu_seconds() - cpu_before, peak, out)
 
 
 def batch(inputs: Path, out: Path, workers: int, preset: str) -> list[object]:
@@ -118,35 +135,35 @@ def measure(inputs: Path, work: Path, size: int, preset: str, workers: Sequence[
     documents = sum(line.count(b"\n") for line in (p.read_bytes() for p in inputs.glob("*.jsonl")))
     files = sorted(inputs.glob("*.jsonl"))
     print(f"{documents:,} transcripts, {size / 1e6:,.0f} MB, {preset}")
-    print("| run | s | transcripts/s | MB/s | Mtokens/s | peak MB |\n|---|---:|---:|---:|---:|---:|")
+    print("| run | s | transcripts/s | CPU ms each | MB/s | Mtokens/s | peak MB |\n|---|---:|---:|---:|---:|---:|---:|")
     answers: list[str] = []
     tokens = 0
-    taken: dict[tuple[str, int], float] = {}
+    taken: dict[tuple[str, int], Ran] = {}
     peaks: list[int] = []
     for count in workers:
         for name, command in (
             (f"metering alone, {count}", [sys.executable, "-c", METER, count, *files]),
             (f"batch, {count}", batch(inputs, work / "out", count, preset)),
         ):
-            seconds, peak, out = timed(command)
+            ran = timed(command)
             kind = name.partition(",")[0]
-            taken[kind, count] = seconds
+            taken[kind, count] = ran
             if kind == "metering alone":
-                tokens = int(out)
+                tokens = int(ran.out)
             else:
-                peaks.append(peak)
+                peaks.append(ran.peak)
                 answers.append(digest(work / "out"))
-            rates = documents / seconds, size / seconds / 1e6, tokens / seconds / 1e6
-            print(
-                f"| {name} | {seconds:.1f} | {rates[0]:,.0f} | {rates[1]:.1f} | {rates[2]:.2f} | {peak / 1e6:.0f} |",
-                flush=True,
-            )
+            each = ran.cpu_seconds / documents * 1e3
+            rates = documents / ran.seconds, size / ran.seconds / 1e6, tokens / ran.seconds / 1e6
+            told = f"| {name} | {ran.seconds:.1f} | {rates[0]:,.0f} | {each:.2f} | {rates[1]:.1f} | {rates[2]:.2f}"
+            print(f"{told} | {ran.peak / 1e6:.0f} |", flush=True)
     if len(set(answers)) != 1:
         raise SystemExit("one worker and two wrote different bytes")
     if len(workers) > 1:
-        share = taken["metering alone", 1] / taken["batch", 1]
-        scales = (taken[kind, 1] / taken[kind, 2] for kind in ("metering alone", "batch"))
-        print(f"the batch runs at {share:.0%} of metering alone (must: 60 %)")
+        alone, whole = taken["metering alone", 1], taken["batch", 1]
+        share, of_cpu = alone.seconds / whole.seconds, alone.cpu_seconds / whole.cpu_seconds
+        scales = (taken[kind, 1].seconds / taken[kind, 2].seconds for kind in ("metering alone", "batch"))
+        print(f"the batch runs at {share:.0%} of metering alone (must: 60 %), by CPU {of_cpu:.0%}")
         print("from one worker to two: metering {:.2f} times as fast (must: 1.7), the batch {:.2f}".format(*scales))
     return max(peaks)
 
@@ -165,8 +182,8 @@ def peers(inputs: Path, work: Path, preset: str, count: int) -> None:
     few.mkdir()
     with min(inputs.glob("*.jsonl")).open("rb") as lines:
         (few / "few.jsonl").write_bytes(b"".join(islice(lines, count)))
-    ours, _, _ = timed(batch(few, work / "out-few", 2, preset))
-    theirs, _, _ = timed([sys.executable, "-c", TRIM, LIMIT, work / "trimmed.jsonl", few / "few.jsonl"])
+    ours = timed(batch(few, work / "out-few", 2, preset)).seconds
+    theirs = timed([sys.executable, "-c", TRIM, LIMIT, work / "trimmed.jsonl", few / "few.jsonl"]).seconds
     print(f"{count} transcripts: LiteLLM's trim_messages in a pool of two threads {theirs:.1f} s,", end=" ")
     print(f"turnfold batch ({preset}) {ours:.1f} s, start included: {theirs / ours:.1f} times")
 
@@ -234,8 +251,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         if args.folder is not None:
-            seconds, peak, out = timed(batch(args.folder, work / "out", 2, args.preset))
-            print(f"{out}{seconds:.1f} s, peak {peak / 1e6:.0f} MB")
+            ran = timed(batch(args.folder, work / "out", 2, args.preset))
+            print(f"{ran.out}{ran.seconds:.1f} s, {ran.cpu_seconds:.1f} s of CPU, peak {ran.peak / 1e6:.0f} MB")
             return 0
         if args.stream:
             stream(work, args.stream, args.words, args.preset)

@@ -340,6 +340,23 @@ def test_a_rollback_that_fails_too_does_not_hide_what_went_wrong(
         assert again.reply(b"key") is None
 
 
+def test_what_is_said_together_is_kept_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j") as journal:
+        with pytest.raises(JournalError, match="full"), journal.together():
+            journal.claim("a", "out/a")
+            journal.remember(b"key", b"reply")
+            raise JournalError("the disk is full")
+        assert journal.reply(b"key") is None
+        with journal.together():
+            files = [journal.claim(name, f"out/{name}") for name in ("a", "b")]
+            for file in files:
+                assert file is not None
+                journal.set_state(file, "done", 5)
+    with Journal(tmp_path / "j") as again:
+        kept = [again.claim(name, f"out/{name}") for name in ("a", "b", "c")]
+        assert [file.state for file in kept if file is not None] == ["done", "done", "open"]
+
+
 def test_a_journal_is_closed_whatever_its_end_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = False
 

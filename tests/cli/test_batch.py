@@ -20,7 +20,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 import turnfold
-from turnfold.cli.part_file import PartFile
+from turnfold.cli.part_file import PartFile, move
 from turnfold.testing.generators import anthropic_messages, openai_chat
 from turnfold.testing.http_server import Answer, serve
 
@@ -148,11 +148,11 @@ def test_a_changed_input_is_done_anew(run, inputs, tmp_path):
     assert contents(fresh) == contents(out)
 
 
-def killed(inputs: Path, out: Path, chance: random.Random, times: int) -> None:
+def killed(inputs: Path, out: Path, chance: random.Random, times: int, among: int = LINES // 2) -> None:
     """Kill a run `times` times at moments of chance."""
     for turn in range(times):
         process = start(inputs, out, *(["--resume"] if turn else []))
-        read_lines(process, chance.randrange(1, LINES // 2))
+        read_lines(process, chance.randrange(1, among))
         process.kill()
         process.communicate()
 
@@ -182,6 +182,51 @@ def test_what_could_not_be_moved_is_moved_by_the_next_run(run, inputs, undisturb
     assert "0 documents of 4 files in" in again.out
     assert f"{TOTAL} documents were done before" in again.out
     assert contents(tmp_path) == undisturbed[0]
+    assert hidden(tmp_path) == [".turnfold-journal"]
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """Many small files, of which several are claimed, written and moved together; one holds no transcript."""
+    folder = tmp_path_factory.mktemp("small")
+    for k in range(80):
+        (folder / f"{k:02}.json").write_bytes(
+            json.dumps(openai_chat(k, turns=1 + k % 40)).encode() if k != 50 else b"{"
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def small_undisturbed(run, small, tmp_path_factory):
+    out = tmp_path_factory.mktemp("small-undisturbed")
+    assert run("batch", small, "-o", out, *OPTIONS).status == 1
+    return contents(out)
+
+
+@pytest.mark.slow
+def test_killed_runs_over_small_files_go_on(run, small, small_undisturbed, tmp_path):
+    killed(small, tmp_path, random.Random(4), 3, among=79)
+    assert run("batch", small, "-o", tmp_path, *OPTIONS, "--resume").status == 1
+    assert contents(tmp_path) == small_undisturbed
+    assert rows(tmp_path, "documents") == 80
+    assert hidden(tmp_path) == [".turnfold-journal"]
+
+
+def test_of_small_files_that_are_written_together_each_can_fail(run, small, small_undisturbed, tmp_path, monkeypatch):
+    def refused(path: Path) -> None:
+        if path.name.endswith("3.json"):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        move(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("turnfold.cli.batch_files.move", refused)
+        first = run("batch", small, "-o", tmp_path, *OPTIONS, "--json")
+    assert [record["reason"] for record in first.records].count("io_error") == 8
+    there = {name: data for name, data in small_undisturbed.items() if not name.endswith("3.json")}
+    assert contents(tmp_path) == there
+    again = run("batch", small, "-o", tmp_path, *OPTIONS, "--resume")
+    assert "0 documents of 8 files in" in again.out
+    assert contents(tmp_path) == small_undisturbed
     assert hidden(tmp_path) == [".turnfold-journal"]
 
 

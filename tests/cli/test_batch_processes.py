@@ -144,7 +144,7 @@ def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fata
     given = work(4)
 
     async def all_made() -> list[Made]:
-        with Crew(INSTRUCTIONS, 2) as crew:
+        with Crew(INSTRUCTIONS, 2, in_processes=True) as crew:
             return await crew.compact(given)
 
     made = anyio.run(all_made)

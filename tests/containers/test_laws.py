@@ -7,7 +7,7 @@ import pytest
 
 from turnfold.checks import scan
 from turnfold.compactor import compact_sync
-from turnfold.containers import BUILT_IN, Log, read_log
+from turnfold.containers import BUILT_IN, Log, is_log, marks, read_log
 from turnfold.containers.document import Document
 from turnfold.containers.log import says
 from turnfold.errors import NotWritableError, ReadError
@@ -71,6 +71,14 @@ def test_it_is_recognised_and_written_back_byte_for_byte(sample: Path):
     assert log.transcripts
     assert log.write() == data
     assert read_log(data, container=log.container).reading.unread == log.unread
+
+
+@each_sample
+def test_it_is_a_log_where_a_container_is_sure_of_it(sample: Path):
+    data = sample.read_bytes()
+    for part in (data, data[: len(data) // 2], data.splitlines()[0]):
+        sure = any(mark.strength in {"usual", "proof"} for _, mark in marks(Document(part)))
+        assert is_log(Document(part)) == sure
 
 
 @each_sample

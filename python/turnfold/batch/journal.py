@@ -109,6 +109,7 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str], run_digest: str | None = None) -> None:
         self.path = path = Path(path)
         self._lock = threading.RLock()
+        self._in_transaction = False
         self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
         self._owned: BinaryIO | None = None
         try:
@@ -164,7 +165,7 @@ class Journal:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         with self._lock:
-            inner = self._database.in_transaction
+            inner, self._in_transaction = self._in_transaction, True
             try:
                 if not inner:
                     self._database.execute("BEGIN IMMEDIATE")
@@ -179,6 +180,8 @@ class Journal:
                 if isinstance(error, sqlite3.Error):
                     raise JournalError(f"{self.path} cannot be written: {error}") from error
                 raise
+            finally:
+                self._in_transaction = inner
 
     def claim(self, path: str, output: str) -> JournaledFile | None:
         """Take a file for this run; None where another run that lives has it."""

@@ -162,7 +162,7 @@ def _run(
             instructions,
             journal,
             limits=limits,
-            processes=_processes_for(size, targets, limits.concurrency),
+            in_processes=_is_much(size, targets),
             summarizer=hosted,
             max_failures=options.max_failures,
         )
@@ -203,10 +203,9 @@ def _run(
     return FOUND if going.totals.failed and ended == OK else ended
 
 
-def _processes_for(size: int, targets: list[Target], concurrency: int) -> int:
-    """How many processes are worth to be started; of what comes by a pipe nobody knows how much it is."""
-    much = size >= _MUCH_BYTES or any(target.file.path is None for target in targets)
-    return concurrency if much else 0
+def _is_much(size: int, targets: list[Target]) -> bool:
+    """Whether it is worth to start processes; of what comes by a pipe nobody knows how much it is."""
+    return size >= _MUCH_BYTES or any(target.file.path is None for target in targets)
 
 
 def _size_of(file: InputFile) -> int:

@@ -1,7 +1,7 @@
 """Who compacts the documents of a run by rule: threads of this process, or, where there is much to do, processes."""
 
-import threading
 from collections.abc import Sequence
+from queue import LifoQueue
 from types import TracebackType
 from typing import Final, Self
 
@@ -14,24 +14,26 @@ from turnfold.cli.compaction import Instructions, failed_record
 from turnfold.cli.faults import Fault
 from turnfold.summarizers.threads import in_thread
 
+AHEAD: Final = 2
+"""How many lots of documents are at hand for each that is in work, so that nobody waits for the next one to be read."""
 _TRIES: Final = 2
 """How often a document may end the process that is at it: another one may have taken all the memory the first time."""
 
 
 class Crew:
-    """Compacts documents, in any of `processes` processes that it starts as they are needed; with 0 in threads.
+    """Compacts documents, `at_once` so many lots of them: in as many processes, started as they are needed, or threads.
 
     A process that ends, for want of memory say, takes nothing with it: what it had is done again by another, document
     by document, and one that ends that too is a failure in its place. Use it as a context manager, which stops them.
     """
 
-    def __init__(self, instructions: Instructions, processes: int) -> None:
+    def __init__(self, instructions: Instructions, at_once: int, *, in_processes: bool) -> None:
         self._instructions = instructions
-        self._limiter = anyio.CapacityLimiter(processes) if processes else None
-        self._lock = threading.Lock()
-        self._idle: list[CompactingProcess] = []
-        self._busy: set[CompactingProcess] = set()
-        self._closed = False
+        self._limiter = anyio.CapacityLimiter(AHEAD * at_once if in_processes else at_once)
+        self._processes = [CompactingProcess(instructions, at_once) for _ in range(at_once)] if in_processes else []
+        self._idle: LifoQueue[CompactingProcess] = LifoQueue()
+        for process in self._processes:
+            self._idle.put(process)
 
     def __enter__(self) -> Self:
         return self
@@ -39,20 +41,16 @@ class Crew:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
-            self._closed = True
-            processes = [*self._idle, *self._busy]
-        for process in processes:
+        for process in self._processes:
             process.close()
 
     async def compact(self, work: Sequence[Work], tries: int = _TRIES) -> list[Made]:
         """Return what came of each document. Whatever is wrong with one is its own outcome."""
-        if self._limiter is None:
-            return await in_thread(compact_each, work, self._instructions)
+        if not self._processes:
+            async with self._limiter:
+                return await in_thread(compact_each, work, self._instructions)
         try:
-            return await anyio.to_thread.run_sync(
-                self._in_process, work, self._limiter.total_tokens, abandon_on_cancel=True, limiter=self._limiter
-            )
+            return await anyio.to_thread.run_sync(self._in_process, work, abandon_on_cancel=True, limiter=self._limiter)
         except ProcessEndedError:
             if len(work) > 1:
                 return [made for one in work for made in await self.compact([one], tries)]
@@ -60,21 +58,13 @@ class Crew:
                 return await self.compact(work, tries - 1)
             return [_ended(work[0])]
 
-    def _in_process(self, work: Sequence[Work], processes: float) -> list[Made]:
-        with self._lock:
-            if self._closed:
-                raise ProcessEndedError
-            process = self._idle.pop() if self._idle else CompactingProcess(self._instructions, int(processes))
-            self._busy.add(process)
+    def _in_process(self, work: Sequence[Work]) -> list[Made]:
+        # Who waits here is there when a process has answered, before the event loop has even heard of it.
+        process = self._idle.get()
         try:
-            made = process.compact(work)
-        except ProcessEndedError:
-            process.close()
-            raise
-        with self._lock:
-            self._busy.discard(process)
-            self._idle.append(process)
-        return made
+            return process.compact(work)
+        finally:
+            self._idle.put(process)
 
 
 def _ended(work: Work) -> Made:

@@ -50,7 +50,7 @@ class BatchRun:
         journal: Journal,
         *,
         limits: BatchLimits,
-        processes: int = 0,
+        in_processes: bool = False,
         summarizer: Summarizer | None = None,
         max_failures: int | None = None,
     ) -> None:
@@ -58,7 +58,7 @@ class BatchRun:
         self._instructions = instructions
         self._journal = journal
         self._limits = limits
-        self._processes = processes
+        self._in_processes = in_processes
         self._summarizer = summarizer
         self._max_failures = max_failures
         self._checkpointed = perf_counter()
@@ -89,7 +89,7 @@ class BatchRun:
 
     def _concluded(self) -> AsyncGenerator[list[Concluded], None]:
         if self._summarizer is None:
-            return by_rule(self._read(), self._instructions, self._limits, processes=self._processes)
+            return by_rule(self._read(), self._instructions, self._limits, in_processes=self._in_processes)
         return asked(self._read(), self._instructions, self._limits, self._summarizer, self._journal)
 
     def _too_many_failed(self) -> bool:

@@ -33,9 +33,9 @@ class ProcessEndedError(Exception):
 
 
 class CompactingProcess:
-    """A process that is started with the first work it is given. `among` so many processes share the kernel's caches.
+    """A process that is started with the first work it is given, and again where it has ended.
 
-    It holds nothing and writes no file, so it is always stopped by a kill.
+    `among` so many share the kernel's caches. It holds nothing and writes no file, so it is always stopped by a kill.
     """
 
     def __init__(self, instructions: Instructions, among: int) -> None:
@@ -51,7 +51,8 @@ class CompactingProcess:
             pickle.dump(work, given, _PICKLED)
             given.flush()
             made: list[Made] = pickle.load(answers)  # noqa: S301  # what this program has written
-        except (OSError, EOFError, pickle.UnpicklingError) as error:
+        except (OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
+            self._stop()
             raise ProcessEndedError from error
         return made
 
@@ -70,9 +71,12 @@ class CompactingProcess:
 
     def close(self) -> None:
         """Stop it, whatever it does; who waits for it is told that it ended."""
+        self._closed = True
+        self._stop()
+
+    def _stop(self) -> None:
         with self._lock:
-            self._closed = True
-            process = self._process
+            process, self._process = self._process, None
         if process is None:
             return
         process.kill()

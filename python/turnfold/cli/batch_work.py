@@ -14,7 +14,7 @@ from turnfold.batch.compact import compact_batch
 from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
 from turnfold.batch.pump import Pump
 from turnfold.batch.remembered import Replies
-from turnfold.cli.batch_crew import Crew
+from turnfold.cli.batch_crew import AHEAD, Crew
 from turnfold.cli.batch_task import Concluded, Made, Task, document_key
 from turnfold.cli.compaction import Compacted, Instructions, Opened, Outcome, conclude, failure_of, open_log
 from turnfold.cli.inputs import Document, recognised
@@ -58,38 +58,35 @@ class _Few:
 
 
 async def by_rule(
-    tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, processes: int
+    tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, in_processes: bool
 ) -> AsyncGenerator[list[Concluded], None]:
-    """Compact without asking anybody, in so many processes: 0 for threads of this one.
+    """Compact without asking anybody, in processes or in threads of this one.
 
     After the run's deadline no further task is begun. Raises `OutOfTimeError` where some were left.
     """
-    crew, few = Crew(instructions, processes), _Few(tasks)
-    until = anyio.current_time() + (math.inf if limits.deadline_seconds is None else limits.deadline_seconds)
-    places = anyio.CapacityLimiter(limits.concurrency)
+    crew, few = Crew(instructions, limits.concurrency, in_processes=in_processes), _Few(tasks)
+    seconds = math.inf if limits.deadline_seconds is None else limits.deadline_seconds
 
     async def work(_: int, some: list[Task]) -> list[Concluded]:
         given = [task.work for task in some]
         wanted = [(document, task.run.target) for task, document in zip(some, given, strict=True) if document]
-        made: Iterator[Made] = iter(())
-        if wanted:
-            async with places:
-                if anyio.current_time() >= until:
-                    return []
-                made = iter(await crew.compact(wanted))
+        made = iter(await crew.compact(wanted) if wanted else ())
         return [
             Concluded(task, _unworked(task) if document is None else next(made))
             for task, document in zip(some, given, strict=True)
         ]
 
-    # For each that is in work the next one is read already, so that nobody waits for the disk.
-    at_once = 2 * limits.concurrency
-    pump = Pump(few, work, at_once=at_once, ahead=_WAITING * limits.concurrency, ordered=True, take_until=until)
+    pump = Pump(
+        few,
+        work,
+        at_once=AHEAD * limits.concurrency,
+        ahead=_WAITING * limits.concurrency,
+        ordered=True,
+        take_until=anyio.current_time() + seconds,
+    )
     with crew:
         async with pump.started():
             while (done := await pump.next()) is not None:
-                if not done:
-                    raise OutOfTimeError
                 yield done
     if not few.all_read:
         raise OutOfTimeError
