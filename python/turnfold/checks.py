@@ -3,7 +3,7 @@
 import difflib
 import functools
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final, Literal, assert_never
 
 from turnfold import _core
@@ -265,14 +265,16 @@ def compare_prefix(
 
 
 def identifiers_around(
-    transcript: Transcript, ranges: Iterable[range], result: Transcript, tail: int, *, known: Iterable[str] = ()
-) -> list[tuple[str, bool, bool]]:
+    transcript: Transcript, ranges: Iterable[range], result: Transcript, tail: int, *, known: Sequence[str] = ()
+) -> tuple[list[str], list[bool], list[bool]]:
     """Say of identifiers whether they occur in `result` before message `tail`, and whether from it on.
 
-    They are those of `known` and then those in ranges of messages of `transcript`, each once. Linear in all bytes.
+    They are those of `known` and then those in ranges of messages of `transcript`, each once: the names, and a list of
+    answers for either question. Linear in all bytes.
     """
     parts = [(part.start, part.stop) for part in ranges]
-    return _core.identifiers_around(list(known), kernel_of(transcript), parts, kernel_of(result), tail)
+    more, early, late = _core.identifiers_around([*known], kernel_of(transcript), parts, kernel_of(result), tail)
+    return [*known, *more], early, late
 
 
 _Fields = tuple[

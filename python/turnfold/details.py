@@ -53,9 +53,9 @@ def _details(transcript: Transcript, ranges: Iterable[range]) -> tuple[Detail, .
     said: list[str] = []
     for part in ranges:
         found.update((Detail(*fields), None) for fields in kernel.details(part.start, part.stop))
-        for index, parts in zip(part, kernel.parts(part.start, part.stop), strict=True):
+        for index, parts in zip(part, transcript.parts(part.start, part.stop), strict=True):
             if speakers[index] in _RULERS:
-                said += [text for kind, text, *_ in parts if kind == "text"]
+                said += [one.text for one in parts if one.kind == "text"]
     return (*found, *_rules(said))
 
 

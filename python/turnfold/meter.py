@@ -58,7 +58,7 @@ def fits(text: str, limit_tokens: int, encoding: str = DEFAULT_ENCODING) -> bool
 
 def count_many(texts: Iterable[str], encoding: str = DEFAULT_ENCODING) -> list[int]:
     """Count each text. Enters the kernel once, which is worth it for many short ones."""
-    return _core.count_many(list(texts), encoding)
+    return _core.count_many(_listed(texts), encoding)
 
 
 def count_up_to(text: str, limit_tokens: int, encoding: str = DEFAULT_ENCODING) -> int | None:
@@ -153,7 +153,7 @@ def typed_identifiers(text: str) -> tuple[Identifier, ...]:
 
 def occurring(names: Iterable[str], text: str) -> tuple[bool, ...]:
     """Say of each identifier whether it occurs in `text`, letter for letter. Linear in both."""
-    return tuple(_core.occurring(list(names), text))
+    return tuple(_core.occurring(_listed(names), text))
 
 
 class Statements:
@@ -187,6 +187,10 @@ class Statements:
         its text among the second.
         """
         return self._kernel.weigh(list(texts))
+
+
+def _listed(texts: Iterable[str]) -> list[str] | tuple[str, ...]:
+    return texts if isinstance(texts, list | tuple) else list(texts)
 
 
 def _checked(tokens: int) -> int:

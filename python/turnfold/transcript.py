@@ -2,15 +2,15 @@
 
 import copy
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import starmap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, starmap
 from typing import Final, Self
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.model.blocks import Block, BlockHead, BlockKind, Role
 from turnfold.model.counts import DEFAULT_ENCODING, CountMode, TokenCount
-from turnfold.model.summary import ToolDigest
+from turnfold.model.summary import SourcePart, ToolDigest
 from turnfold.model.thinking import BoundReasoning
 from turnfold.objects import Message, decode, encode, encode_all
 
@@ -242,6 +242,12 @@ class Transcript:
         """Return the blocks of one message."""
         return tuple(Block(*fields) for fields in self.kernel.blocks(self._index(message_index)))
 
+    def parts(self, start: int, stop: int) -> Iterator[tuple[SourcePart, ...]]:
+        """Give the blocks of each message of `[start, stop)` as a summarizer is shown them. O(bytes)."""
+        lengths, kinds, texts, names, ids, failed = self.kernel.parts(start, stop)
+        parts = map(SourcePart, kinds, texts, names, ids, failed)
+        return (tuple(islice(parts, length)) for length in lengths)
+
     @property
     def block_heads(self) -> tuple[tuple[BlockHead, ...], ...]:
         """Each message's blocks without their texts. O(blocks) the first time, then remembered."""
@@ -272,11 +278,14 @@ class Transcript:
     def digests(self, start: int = 0, stop: int | None = None) -> tuple[ToolDigest, ...]:
         """Say what each tool call of messages `[start, stop)` did, by rule. Linear in the bytes of both halves."""
         start, stop, _ = slice(start, stop).indices(len(self))
-        return tuple(ToolDigest(*fields) for fields in self.kernel.digests(start, max(start, stop)))
+        columns = self.kernel.digests(start, max(start, stop))
+        # A loop of the interpreter's, which lets other threads have it, over rows that are no tuples for long.
+        return tuple(ToolDigest(*fields) for fields in zip(*columns, strict=True))
 
     def surviving(self, identifiers: Sequence[str]) -> tuple[bool, ...]:
         """Say of each identifier whether it occurs in a text of this transcript, letter for letter. Linear in both."""
-        return tuple(_core.surviving(list(identifiers), self.kernel)) if identifiers else ()
+        listed = identifiers if isinstance(identifiers, list | tuple) else list(identifiers)
+        return tuple(_core.surviving(listed, self.kernel)) if listed else ()
 
     def encoding(self, encoding: str | None = None, model: str | None = None) -> str:
         """Return the encoding that counts are made in: the one named, or the model's, or the body's model's."""

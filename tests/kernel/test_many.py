@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import turnfold
-from turnfold import Transcript, checks
+from turnfold import Transcript, _core, checks, estimate
 from turnfold.model.blocks import BlockKind
+from turnfold.quoting import neutralise
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(ROOT.glob("samples/*/*.json"))
@@ -94,7 +95,7 @@ def identifiers_one_by_one(transcript: Transcript, result: Transcript, start: in
         early = result.splice([range(tail)]).surviving(names)
         late = result.splice([range(tail, len(result))]).surviving(names)
         around = checks.identifiers_around(transcript, ranges, result, tail, known=known)
-        assert around == list(zip(names, early, late, strict=True))
+        assert around == (names, list(early), list(late))
 
 
 def test_a_range_that_is_not_there() -> None:
@@ -108,3 +109,25 @@ def test_a_range_that_is_not_there() -> None:
             transcript.identifiers_of(ranges)
         with pytest.raises(turnfold.errors.ArgumentError):
             checks.identifiers_around(transcript, ranges, transcript, 0)
+
+
+@pytest.mark.parametrize("letters", ["a", "\u0448 a", "\U0001f600", "\U0001f600\u0448"])
+@pytest.mark.parametrize("ahead", range(4))
+def test_a_long_text_comes_and_goes_as_it_is(letters: str, ahead: int) -> None:
+    text = "x" * ahead + letters * (300_000 // len(letters))
+    transcript = Transcript.from_messages([{"role": "user", "content": text}], format="openai.chat")
+    assert transcript.blocks(0)[0].text == text
+    assert next(transcript.parts(0, 1))[0].text == text
+    assert neutralise(text + "<turnfold-x") == text + "&lt;turnfold-x"
+    halves = text.encode("utf-16-le").decode("utf-16-le") + "\ud83d\ude00" * 3
+    assert estimate(halves) == estimate(text + "\U0001f600" * 3)
+
+
+def test_texts_that_are_none_are_refused() -> None:
+    for wrong in ("ab", 7, {"a"}):
+        with pytest.raises(TypeError, match="a list or a tuple"):
+            _core.count_many(wrong, "o200k_base")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="not a str"):
+        _core.count_many(["a", 7], "o200k_base")  # type: ignore[list-item]
+    with pytest.raises(turnfold.errors.ArgumentError, match="as many speakers"):
+        _core.Shown(["a"], b"", [], [])

@@ -1,12 +1,14 @@
 """The wrapper: what goes in comes out, and nothing inside can pass for its delimiters."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from turnfold.errors import ArgumentError
-from turnfold.model.quoting import neutralise
 from turnfold.planning.wrapper import WrappedSummary, recognise, wrap
+from turnfold.quoting import neutralise
 
 DELIMITERS = (
     "<turnfold-summary",
@@ -59,6 +61,13 @@ def test_the_first_line_says_what_is_gone_once() -> None:
 def test_a_wrapped_summary_has_one_wrapper(task: str | None, body: str) -> None:
     text = wrap(WrappedSummary(3, task, body))
     assert text.count("<turnfold-summary") == text.count("</turnfold-summary>") == 1
+
+
+@given(
+    texts | st.lists(st.sampled_from([*DELIMITERS, "<", "/", "\x1c", "\u3000", "turnfold", "-", "\ufeff"])).map("".join)
+)
+def test_what_imitates_a_delimiter_is_what_a_pattern_finds(text: str) -> None:
+    assert neutralise(text) == re.sub(r"(?i)<(?=\s*+(?:/\s*+)?turnfold-)", "&lt;", text)
 
 
 @given(texts)

@@ -265,9 +265,34 @@ def test_the_copied_share_of_a_long_source_is_found_wherever_it_stands() -> None
     assert copied_share(f"{paragraphs[2_999]} {'Nothing of this was ever said. ' * 20}", source) < 0.4
 
 
-@given(st.lists(st.text(alphabet=st.characters() | st.sampled_from(" \n\t\x1c\u3000")), max_size=5))
-def test_texts_in_chunks_are_what_they_are_whole(texts: list[str]) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(measures, "_CHUNK", 4)
-        assert measures.on_one_line(texts) == " ".join("\n".join(texts).split())
-        assert [measures.folded(text) for text in texts] == [text.casefold() for text in texts]
+# Letters whose lower case every version of Unicode agrees on, sigmas, and half of a surrogate pair.
+LETTERS = st.characters(max_codepoint=0x17FF) | st.sampled_from(" \n\t\x1c\u3000aA\u03a3\u03c3\u03c2\u0130\ud800")
+TEXTS = st.text(alphabet=LETTERS, max_size=30)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["user", "tool"]), TEXTS), max_size=5), TEXTS, st.lists(TEXTS, max_size=4))
+def test_what_was_shown_is_compared_as_its_texts_joined_would_be(
+    said: list[tuple[str, str]], task: str, pieces: list[str]
+) -> None:
+    work: tuple[Said, ...] = tuple((role, "text" if role == "user" else "tool_result", text) for role, text in said)
+    shown = Source(structs.replace(summary_request(work, identifiers=()), task=task)).shown
+    conversation = "\n".join(plain(text) for _, text in said)
+    everything = f"{conversation}\n{plain(task)}" if task else conversation
+    pieces += [text[1:9] for _, text in said]
+    for piece in map(plain, pieces):
+        assert shown.says(piece) == (piece in conversation)
+        assert shown.copied([piece]) == (piece in " ".join(conversation.split()))
+        assert shown.any_of([piece]) == (lower(piece) in lower(everything))
+
+
+def plain(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def lower(text: str) -> str:
+    return "".join("σ" if letter in "Σς" else letter.lower() for letter in text)
+
+
+def test_a_source_of_no_letters_is_looked_through_in_pieces() -> None:
+    source = Source(summary_request((("user", "text", "1234567890 " * 20_000),), identifiers=()))
+    assert not measures.shares_nothing("The importer skips broken rows and tells where each of them stood.", source)

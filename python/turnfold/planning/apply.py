@@ -268,17 +268,18 @@ def _identifiers(
 ) -> IdentifierReport:
     """Compare what went with what is there now. Linear in all bytes."""
     replaced = [name for opening in opened for name in opening.identifiers]
-    names = checks.identifiers_around(transcript, edited_or_dropped(plan), result, _tail(result, plan), known=replaced)
+    around = checks.identifiers_around(transcript, edited_or_dropped(plan), result, _tail(result, plan), known=replaced)
     written = tuple(dict.fromkeys(name for text in texts for name in meter.identifiers(_own_words(text))))
-    # What the source names needs no second look.
-    source = {name for name, _, _ in names} if written else set[str]()
+    # What the source names needs no second look. Of its names, which may be many, no set is made.
+    told = set(written)
+    source = {name for name in around[0] if name in told}
     unseen = [name for name in written if name not in source]
     strange = {name for name, known in zip(unseen, transcript.surviving(unseen), strict=True) if not known}
     return IdentifierReport(
-        kept=tuple(name for name, early, late in names if early or late),
-        lost=tuple(name for name, early, late in names if not (early or late)),
+        kept=tuple(name for name, before, behind in zip(*around, strict=True) if before or behind),
+        lost=tuple(name for name, before, behind in zip(*around, strict=True) if not (before or behind)),
         new=tuple(name for name in written if name in strange),
-        referenced_later=tuple(name for name, early, late in names if late and not early),
+        referenced_later=tuple(name for name, before, behind in zip(*around, strict=True) if behind and not before),
     )
 
 

@@ -78,22 +78,22 @@ def dedupe_results(draft: Draft, step: DedupeResults) -> None:
         for block, tokens, _ in results
     }
     reads = _reads(transcript) if step.superseded else frozenset[tuple[int, int]]()
-    parts = transcript.kernel.parts(0, len(transcript))
+    parts = list(transcript.parts(0, len(transcript)))
     said: set[tuple[str, str, str]] = set()
     done: set[tuple[str, str]] = set()
     found: dict[int, list[_Masked]] = {}
     for pair in reversed(ground.report.pairs):
-        _, asked, name, _, _ = parts[pair.call_message][pair.call_block]
-        _, answer, _, _, is_error = parts[pair.result_message][pair.result_block]
-        work = (name or "", asked)
-        repeated = (*work, answer) in said
+        call = parts[pair.call_message][pair.call_block]
+        result = parts[pair.result_message][pair.result_block]
+        work = (call.name or "", call.text)
+        repeated = (*work, result.text) in said
         outdated = work in done
-        said.add((*work, answer))
-        if (pair.call_message, pair.call_block) in reads and not is_error:
+        said.add((*work, result.text))
+        if (pair.call_message, pair.call_block) in reads and not result.is_error:
             done.add(work)
         tokens = wanted.get((pair.result_message, pair.result_block))
         if tokens is not None and (repeated or outdated):
-            line = _line("Repeated" if repeated else "Outdated", name, tokens)
+            line = _line("Repeated" if repeated else "Outdated", call.name, tokens)
             found.setdefault(pair.result_message, []).append((pair.result_block, line, tokens))
     if not draft.edit(_masks(draft, sorted(found.items()), step.scope.min_tokens)) and not draft.is_met():
         draft.note("nothing_to_compact", "No tool result says what a later one says again.")

@@ -7,7 +7,6 @@ from turnfold.errors import ArgumentError, PlanMismatchError
 from turnfold.meter import truncate_middle
 from turnfold.model.facts import ToolFacts
 from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole
-from turnfold.model.quoting import neutralise
 from turnfold.model.result import TaskKept
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRecord
 from turnfold.planning.facts import facts_of
@@ -16,6 +15,7 @@ from turnfold.planning.measure import Measure
 from turnfold.planning.quotes import Quotes, fit, quotes_of
 from turnfold.planning.selection import Selection
 from turnfold.planning.wrapper import MARKER_BODY, wrapped
+from turnfold.quoting import neutralise
 from turnfold.transcript import Transcript
 
 _ERROR_PART = 4

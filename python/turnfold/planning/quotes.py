@@ -6,9 +6,9 @@ from typing import Final
 import msgspec
 
 from turnfold.meter import count, truncate_middle
-from turnfold.model.quoting import neutralise
 from turnfold.planning.ground import Ground
 from turnfold.planning.selection import Selection
+from turnfold.quoting import neutralise
 from turnfold.transcript import Transcript
 
 _ROUTINE_PART: Final = 32

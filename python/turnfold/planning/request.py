@@ -1,7 +1,6 @@
 """What a summarizer is given: all of what a hole replaces, as plain text, and the facts that rules find in it."""
 
 from collections.abc import Iterator, Sequence
-from itertools import starmap
 from typing import Final
 
 from msgspec import structs
@@ -94,9 +93,10 @@ def _source_messages(transcript: Transcript, going: range, hole: SummaryHole, en
     clips = hole.reasoning_tokens is not None or hole.result_tokens is not None
     for start in range(going.start, going.stop, _AT_ONCE):
         some = range(start, min(start + _AT_ONCE, going.stop))
-        for index, parts in zip(some, transcript.kernel.parts(some.start, some.stop), strict=True):
-            found = tuple(starmap(SourcePart, parts))
+        for index, found in zip(some, transcript.parts(some.start, some.stop), strict=True):
             if clips:
                 clipped = (_clipped(part.kind, part.text, hole, encoding) for part in found)
-                found = tuple(structs.replace(part, text=text) for part, text in zip(found, clipped, strict=True))
-            yield SourceMessage(index, speakers[index], found)
+                shown = tuple(structs.replace(part, text=text) for part, text in zip(found, clipped, strict=True))
+                yield SourceMessage(index, speakers[index], shown)
+            else:
+                yield SourceMessage(index, speakers[index], found)

@@ -6,8 +6,8 @@ from typing import Final
 import msgspec
 
 from turnfold.errors import ArgumentError
-from turnfold.model.quoting import neutralise
 from turnfold.model.summary import SummaryRecord
+from turnfold.quoting import neutralise
 
 MARKER_BODY: Final = "No summary of them could be made."
 """The body of a summary where nothing better fits, or nothing answered in time."""

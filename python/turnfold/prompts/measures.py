@@ -10,6 +10,7 @@ from typing import Final
 from turnfold import meter
 from turnfold.model.summary import SummaryRequest
 from turnfold.prompts.schema import SummarySchema
+from turnfold.quoting import Shown
 
 _WINDOW_BYTES: Final = 48
 _WINDOW_STEP: Final = 12
@@ -26,80 +27,60 @@ _SPOKEN_LINE = re.compile(
     "^\\s*(?:system|developer|user|human|assistant|model|tool)\\s*[:\uff1a]", re.IGNORECASE | re.MULTILINE
 )
 _QUOTATION = re.compile(r"^<turnfold-(?:transcript|message|call|result|reasoning)\b", re.MULTILINE)
-_SPACE = re.compile(r"\s")
-_CHUNK: Final = 1 << 15  # characters: one call of the interpreter's on much more would hold it for milliseconds
+_CHUNK: Final = 1 << 13  # characters: one call of the interpreter's on much more would hold it for milliseconds
+_RANKS: Final = (3, 1, 2, 0)  # by what the kernel says of a name: neither, the user's, in a failure, both
 _UNSPACED: Final = {"CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"}
 
 
 class Source:
-    """What a reply is compared with. Each form of the text is made when it is first needed, once."""
+    """What a reply is compared with: all that its summarizer was shown, made ready when it is first needed.
+
+    Megabytes are joined, folded and searched in the kernel, while other threads run.
+    """
 
     def __init__(self, request: SummaryRequest) -> None:
         self._request = request
 
     @cached_property
-    def conversation(self) -> str:
-        """The messages that the reply replaces, one text after the other."""
-        return "\n".join(self._texts())
-
-    @cached_property
-    def all(self) -> str:
-        """Everything that the summarizer was given: what is said in none of it is new."""
+    def shown(self) -> Shown:
+        """The texts in the kernel: the messages that the reply replaces, and what was shown beside them."""
         one = self._request
+        parts = [part for message in one.messages for part in message.parts]
+        flags = bytes(
+            (message.role == "user" and part.kind == "text") + 2 * part.is_error
+            for message in one.messages
+            for part in message.parts
+        )
+        texts = [part.text for part in parts]
+        return Shown(texts, flags, self._beside(), one.identifiers)
+
+    def texts(self) -> Iterator[str]:
+        """Give all texts, one after the other: what is said in none of them is new."""
+        yield from (part.text for message in self._request.messages for part in message.parts)
+        yield from self._beside()
+        yield from self._request.identifiers
+
+    def _beside(self) -> list[str]:
+        one = self._request
+        texts = [text for text in (one.task, one.latest, one.previous, *one.partials) if text]
         names = (name for message in one.messages for part in message.parts for name in (part.name, part.call_id))
-        texts = chain((one.task, one.latest, one.previous, *one.partials), names, one.identifiers)
-        return "\n".join(chain((self.conversation,), filter(None, texts)))
-
-    @cached_property
-    def collapsed(self) -> str:
-        """The conversation on one line."""
-        return on_one_line(self._texts())
-
-    @cached_property
-    def folded(self) -> str:
-        """Everything, without regard to case."""
-        return folded(self.all)
-
-    def _texts(self) -> Iterator[str]:
-        return (part.text for message in self._request.messages for part in message.parts)
+        # In loops of the interpreter's, which let other threads have it.
+        return [*texts, *[name for name in names if name]]
 
     def by_worth(self, names: Sequence[str]) -> list[str]:
         """Return `names`, which are in the order in which they came, the ones first that are missed most.
 
         Those of the user come first, then those of results that report a failure, then the others; late before early.
         """
-        parts = [(m.role, part) for m in self._request.messages for part in m.parts]
-        user = "\n".join(part.text for role, part in parts if role == "user" and part.kind == "text")
-        failed = "\n".join(part.text for _, part in parts if part.is_error)
-        ranks = zip(names, meter.occurring(names, user), meter.occurring(names, failed), strict=True)
-        of_rank: dict[tuple[bool, bool], list[str]] = {}
-        for name, by_user, in_failure in ranks:
-            of_rank.setdefault((by_user, in_failure), []).append(name)
-        return [name for rank in sorted(of_rank, reverse=True) for name in reversed(of_rank[rank])]
+        of_rank: list[list[str]] = [[], [], [], []]
+        for name, speakers in zip(names, self.shown.speakers([*names]), strict=True):
+            of_rank[_RANKS[speakers]].append(name)
+        return [name for rank in of_rank for name in reversed(rank)]
 
 
 def shows_nothing(text: str) -> bool:
     """Whether a text has not one character that can be seen: blanks of all kinds, marks without width, controls."""
     return not any(character.isprintable() and not character.isspace() for character in text)
-
-
-def on_one_line(texts: Iterable[str]) -> str:
-    """Return texts with single spaces for all that is blank between words; the interpreter is free now and then."""
-    return " ".join(filter(None, (" ".join(piece.split()) for text in texts for piece in _between_words(text))))
-
-
-def folded(text: str) -> str:
-    """Return a text without regard to case, as `str.casefold`; the interpreter is free now and then."""
-    return "".join(text[start : start + _CHUNK].casefold() for start in range(0, len(text), _CHUNK))
-
-
-def _between_words(text: str) -> Iterator[str]:
-    """Cut a text where it is blank, into pieces of a chunk or a little more."""
-    start = 0
-    while len(text) - start > _CHUNK and (gap := _SPACE.search(text, start + _CHUNK)) is not None:
-        yield text[start : gap.start()]
-        start = gap.start()
-    yield text[start:]
 
 
 def copied_share(text: str, source: Source) -> float:
@@ -112,7 +93,7 @@ def copied_share(text: str, source: Source) -> float:
     windows = list(_windows(line))
     if len(windows) < _LEAST_WINDOWS:
         return 0.0
-    return sum(window in source.collapsed for window in windows) / len(windows)
+    return source.shown.copied(windows) / len(windows)
 
 
 def _windows(line: str) -> list[str]:
@@ -138,10 +119,10 @@ def carries_on(text: str, source: Source, schema: SummarySchema) -> bool:
     if len(_SPOKEN_LINE.findall(text)) >= 2:
         return True
     code = "\n".join(found[2] for found in _FENCED.finditer(text))
-    if len(code) > len(text) / 2 and copied_share(code, source) < 0.5 and code.strip() not in source.conversation:
+    if len(code) > len(text) / 2 and copied_share(code, source) < 0.5 and not source.shown.says(code.strip()):
         return True
     question = _QUESTION.search(text)
-    if question is not None and question[0].strip() not in source.all:
+    if question is not None and not source.shown.holds(question[0].strip()):
         return True
     names = meter.identifiers(text)
     new = new_identifiers(text, source)
@@ -165,7 +146,7 @@ def new_identifiers(text: str, source: Source) -> tuple[str, ...]:
     """
     names = meter.identifiers(text)
     bare = [name.removesuffix("()") for name in names]
-    return tuple(name for name, known in zip(names, meter.occurring(bare, source.all), strict=True) if not known)
+    return tuple(name for name, known in zip(names, source.shown.occurring(bare), strict=True) if not known)
 
 
 def shares_nothing(text: str, source: Source) -> bool:
@@ -173,14 +154,19 @@ def shares_nothing(text: str, source: Source) -> bool:
 
     Only for texts of eight words or more, and only where both are in one script: a translation shares few words.
     """
-    words = list(_words(folded(text)))
-    if len(words) < _LEAST_WORDS or len(list(islice(_words(source.folded), _LEAST_WORDS))) < _LEAST_WORDS:
+    words = list(_words(text))
+    own = chain.from_iterable(_words(piece) for piece in _pieces(source))
+    if len(words) < _LEAST_WORDS or len(list(islice(own, _LEAST_WORDS))) < _LEAST_WORDS:
         return False
-    return _script(text) == _script(source.all) and not any(word in source.folded for word in words)
+    return _script([text]) == _script(_pieces(source)) and not source.shown.any_of(words)
 
 
-def _words(text: str) -> "chain[str]":
-    return chain.from_iterable(_stems(found[0]) for found in _WORD.finditer(text))
+def _pieces(source: Source) -> Iterator[str]:
+    return (text[start : start + _CHUNK] for text in source.texts() for start in range(0, len(text), _CHUNK))
+
+
+def _words(text: str) -> Iterator[str]:
+    return chain.from_iterable(_stems(found[0]) for found in _WORD.finditer(text.lower()))
 
 
 def _stems(word: str) -> tuple[str, ...]:
@@ -191,21 +177,14 @@ def _stems(word: str) -> tuple[str, ...]:
 
 def _unspaced(character: str) -> bool:
     """Whether it is of a script that writes without spaces between words."""
-    return character >= "\u0e00" and _script(character) in {
-        "CJK",
-        "HIRAGANA",
-        "KATAKANA",
-        "THAI",
-        "LAO",
-        "KHMER",
-        "MYANMAR",
-    }
+    return character >= "\u0e00" and _script([character]) in _UNSPACED
 
 
-def _script(text: str) -> str:
+def _script(texts: Iterable[str]) -> str:
     """The script of most of the first letters."""
     counts: dict[str, int] = {}
-    for character in islice(filter(str.isalpha, text), _SAMPLE):
+    letters = chain.from_iterable([*filter(str.isalpha, text)] for text in texts)
+    for character in islice(letters, _SAMPLE):
         name = unicodedata.name(character, "?").partition(" ")[0]
         counts[name] = counts.get(name, 0) + 1
     return max(counts, key=counts.__getitem__, default="")

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from turnfold import meter
-from turnfold.model.quoting import neutralise
 from turnfold.model.summary import SummaryRequest
 from turnfold.prompts.render import heading_text
 from turnfold.prompts.schema import SummarySchema
+from turnfold.quoting import neutralise
 
 _THINKING = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _WHOLE_FENCE = re.compile(r"\A(```|~~~)(?:markdown|md|text|txt)?\n((?:(?!^\1).)*)\n\1\s*\Z", re.DOTALL | re.MULTILINE)

@@ -9,10 +9,10 @@ import msgspec
 
 from turnfold import meter
 from turnfold.model.judgement import ReplyFault
-from turnfold.model.quoting import neutralise
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest
 from turnfold.prompts.schema import SummarySchema
 from turnfold.prompts.schemas import schema_named
+from turnfold.quoting import neutralise
 
 SYSTEM: Final = (
     "You summarise conversations between a user and an AI agent. A conversation is given to you as a quotation inside "

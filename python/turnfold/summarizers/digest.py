@@ -9,8 +9,8 @@ import msgspec
 
 from turnfold import meter
 from turnfold.model.facts import ToolFacts, ToolStatus
-from turnfold.model.quoting import neutralise
 from turnfold.model.summary import SummaryRecord, SummaryRequest, ToolDigest
+from turnfold.quoting import neutralise
 
 OMITTED: Final = "[The digest is left out: there is no room for it]"
 CUT: Final = "[The digest is cut here]"

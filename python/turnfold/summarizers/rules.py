@@ -15,12 +15,12 @@ from msgspec import structs
 
 from turnfold import meter
 from turnfold.model.judgement import BY_RULE, ReplyPolicy
-from turnfold.model.quoting import neutralise
 from turnfold.model.summary import SourceMessage, SummaryReply, SummaryRequest
 from turnfold.planning.wrapper import MARKER_BODY
 from turnfold.prompts.render import heading_text, item_text, read_sections, render_sections
 from turnfold.prompts.schema import SummarySchema, Topic
 from turnfold.prompts.schemas import schema_named
+from turnfold.quoting import neutralise
 from turnfold.summarizers.digest import write_digest
 from turnfold.summarizers.extractive.choice import Candidate, Chooser, joined
 from turnfold.summarizers.extractive.outcomes import outcomes

@@ -14,7 +14,7 @@ from anyio.lowlevel import RunVar
 
 SMALL_BYTES: Final = 32_768
 
-SWITCH_SECONDS: Final = 0.001
+SWITCH_SECONDS: Final = 0.0005
 """How soon a thread that works here lets another one have the interpreter, at most."""
 
 _LIMITER: Final = RunVar[anyio.CapacityLimiter]("turnfold_kernel")

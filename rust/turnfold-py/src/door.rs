@@ -2,12 +2,13 @@
 //! over many rows.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyList;
+use pyo3::types::{PyList, PyString};
 use turnfold_core::ReadError;
 use turnfold_core::splice::SpliceError;
 
@@ -90,7 +91,7 @@ pub(crate) fn attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T, Fault
 }
 
 /// How long rows are made into Python objects at a stretch.
-const STRETCH: Duration = Duration::from_micros(500);
+const STRETCH: Duration = Duration::from_micros(250);
 
 /// Rows that Python gets as a list. A thread that waits for the interpreter, such as an event loop's, gets it between
 /// two of them: ten thousand rows take ten milliseconds.
@@ -109,15 +110,62 @@ impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Rows<T> {
 
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         let list = PyList::empty(py);
-        let mut begun = Instant::now();
+        let mut stretch = Stretch::begin();
         for row in self.0 {
             list.append(row)?;
-            if begun.elapsed() > STRETCH {
-                take_turns(py)?;
-                begun = Instant::now();
-            }
+            stretch.end_in_time(py)?;
         }
         Ok(list)
+    }
+}
+
+/// A stretch of work on many Python objects.
+pub(crate) struct Stretch(Instant);
+
+impl Stretch {
+    pub(crate) fn begin() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Begins another one where this one was long enough, after a thread that waits for the interpreter had it.
+    pub(crate) fn end_in_time(&mut self, py: Python<'_>) -> PyResult<()> {
+        if self.0.elapsed() > STRETCH {
+            take_turns(py)?;
+            self.0 = Instant::now();
+        }
+        Ok(())
+    }
+}
+
+/// So many bytes are made into Python text, or read from it, in a fraction of a millisecond.
+pub(crate) const WHOLE_TEXT: usize = 1 << 17;
+
+/// A text that may be a megabyte. What is not ASCII takes the interpreter milliseconds, so Python gets it in pieces.
+pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
+
+impl<'py> IntoPyObject<'py> for Text<'_> {
+    type Target = PyString;
+    type Output = Bound<'py, PyString>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        let mut rest: &str = &self.0;
+        if rest.len() <= WHOLE_TEXT || rest.is_ascii() {
+            return Ok(PyString::new(py, rest));
+        }
+        let pieces = PyList::empty(py);
+        let mut stretch = Stretch::begin();
+        while !rest.is_empty() {
+            let mut end = rest.len().min(WHOLE_TEXT);
+            while !rest.is_char_boundary(end) {
+                end -= 1;
+            }
+            let (piece, next) = rest.split_at(end);
+            pieces.append(piece)?;
+            rest = next;
+            stretch.end_in_time(py)?;
+        }
+        Ok(PyString::new(py, "").call_method1("join", (pieces,))?.cast_into()?)
     }
 }
 

@@ -1,6 +1,5 @@
 //! The identifiers that a summary must carry, and the details beside them.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use pyo3::prelude::*;
@@ -45,57 +44,52 @@ pub(crate) fn extract_details(py: Python<'_>, text: &Bound<'_, PyString>) -> PyR
 #[pyfunction]
 pub(crate) fn occurring(
     py: Python<'_>,
-    identifiers: Vec<Bound<'_, PyString>>,
+    #[pyo3(from_py_with = input::strings)] identifiers: Vec<Bound<'_, PyString>>,
     text: &Bound<'_, PyString>,
-) -> PyResult<Vec<bool>> {
-    let names = names(&identifiers)?;
+) -> PyResult<Rows<bool>> {
+    let names = input::texts(py, &identifiers)?;
     let text = input::text(text)?;
     let bytes = text.len() + names.iter().map(|name| name.len()).sum::<usize>();
-    by_size(py, SLOWER * bytes, || Ok(identifiers::occurring(&names, &text)))
+    by_size(py, SLOWER * bytes, || Ok(Rows(identifiers::occurring(&names, &text))))
 }
 
 #[pyfunction]
 pub(crate) fn surviving(
     py: Python<'_>,
-    identifiers: Vec<Bound<'_, PyString>>,
+    #[pyo3(from_py_with = input::strings)] identifiers: Vec<Bound<'_, PyString>>,
     transcript: &Transcript,
-) -> PyResult<Vec<bool>> {
-    let names = names(&identifiers)?;
+) -> PyResult<Rows<bool>> {
+    let names = input::texts(py, &identifiers)?;
     detached(py, || {
         let (found, _) = identifiers::around_tail(&names, &transcript.0, transcript.0.len());
-        Ok(found)
+        Ok(Rows(found))
     })
 }
 
-/// The identifiers given and those of ranges of messages of a transcript, each once and in that order, with whether they
-/// occur in `result` before the message `tail`, and from it on.
+/// The identifiers in ranges of messages of a transcript that are not among those given, each once; and of those given
+/// and then of these, whether they occur in `result` before the message `tail`, and whether from it on.
 #[pyfunction]
 pub(crate) fn identifiers_around(
     py: Python<'_>,
-    identifiers: Vec<Bound<'_, PyString>>,
+    #[pyo3(from_py_with = input::strings)] identifiers: Vec<Bound<'_, PyString>>,
     transcript: &Transcript,
     ranges: Vec<(usize, usize)>,
     result: &Transcript,
     tail: usize,
-) -> PyResult<Vec<(String, bool, bool)>> {
-    let given = names(&identifiers)?;
+) -> PyResult<(Rows<String>, Rows<bool>, Rows<bool>)> {
+    let given = input::texts(py, &identifiers)?;
     detached(py, || {
         let ranges = transcript.ranges(ranges)?;
-        let mut names: Vec<String> = given.iter().map(ToString::to_string).collect();
         let known: HashSet<&str> = given.iter().map(AsRef::as_ref).collect();
         let found = identifiers::extract_messages(&transcript.0, ranges);
         let more = found.into_iter().map(|identifier| identifier.text);
-        names.extend(more.filter(|text| !known.contains(text.as_str())));
+        let more: Vec<String> = more.filter(|text| !known.contains(text.as_str())).collect();
+        let names: Vec<&str> = given
+            .iter()
+            .map(AsRef::as_ref)
+            .chain(more.iter().map(AsRef::as_ref))
+            .collect();
         let (early, late) = identifiers::around_tail(&names, &result.0, tail);
-        let flags = early.into_iter().zip(late);
-        Ok(names
-            .into_iter()
-            .zip(flags)
-            .map(|(name, (early, late))| (name, early, late))
-            .collect())
+        Ok((Rows(more), Rows(early), Rows(late)))
     })
-}
-
-fn names<'a>(identifiers: &'a [Bound<'_, PyString>]) -> PyResult<Vec<Cow<'a, str>>> {
-    identifiers.iter().map(input::text).collect()
 }

@@ -10,6 +10,7 @@ mod identifiers;
 mod input;
 mod json;
 mod plain;
+mod quoting;
 mod statements;
 mod text;
 mod transcript;
@@ -30,6 +31,8 @@ mod _core {
     use super::json::Json;
     #[pymodule_export]
     use super::plain::is_plain;
+    #[pymodule_export]
+    use super::quoting::{Shown, neutralise};
     #[pymodule_export]
     use super::statements::Statements;
     #[pymodule_export]

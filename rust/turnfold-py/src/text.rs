@@ -1,6 +1,5 @@
 //! Functions of plain text.
 
-use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use pyo3::prelude::*;
@@ -9,7 +8,7 @@ use turnfold_core::meter::models::{self, ModelLabel};
 use turnfold_core::truncate as middle;
 use turnfold_tokens::{Encoding, Keep, Tokenizer};
 
-use crate::door::{Fault, attached, detached};
+use crate::door::{Fault, Rows, attached, detached};
 use crate::input;
 
 /// Shorter texts are counted faster than the interpreter is left and entered again.
@@ -108,10 +107,10 @@ pub(crate) fn fits(
 #[pyfunction]
 pub(crate) fn count_many(
     py: Python<'_>,
-    texts: Vec<Bound<'_, PyString>>,
+    #[pyo3(from_py_with = input::strings)] texts: Vec<Bound<'_, PyString>>,
     #[pyo3(from_py_with = input::name)] encoding: String,
-) -> PyResult<Vec<usize>> {
-    let texts: Vec<Cow<'_, str>> = texts.iter().map(input::text).collect::<PyResult<_>>()?;
+) -> PyResult<Rows<usize>> {
+    let texts = input::texts(py, &texts)?;
     let bytes = texts.iter().map(|text| text.len()).sum();
     run(py, &encoding, bytes, |t| {
         Ok(texts.iter().map(|text| t.count(text)).collect())

@@ -14,7 +14,7 @@ use turnfold_core::splice::{self, Part};
 use turnfold_core::{BlockView, MessageView, Role, json};
 
 use crate::checks::{self, OptionFields};
-use crate::door::{Fault, Rows, attached, by_size, detached};
+use crate::door::{Fault, Rows, Text, attached, by_size, detached};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
 use crate::text;
@@ -24,29 +24,38 @@ use crate::text;
 pub(crate) struct Transcript(pub(crate) turnfold_core::Transcript);
 
 /// `kind`, `path`, `call_id`, `name`, `text`, `is_error`, `rewritable`.
-type BlockFields = (
+type BlockFields<'a> = (
     &'static str,
     String,
     Option<String>,
     Option<String>,
-    String,
+    Text<'a>,
     bool,
     bool,
     &'static str,
     Option<String>,
 );
 
-/// `kind`, `text`, `name`, `call_id`, `is_error`.
-type PartFields<'a> = (
-    &'static str,
-    Cow<'a, str>,
-    Option<Cow<'a, str>>,
-    Option<Cow<'a, str>>,
-    bool,
+/// How many parts each message has; then of all parts `kind`, `text`, `name`, `call_id`, `is_error`.
+type PartColumns<'a> = (
+    Vec<usize>,
+    Rows<&'static str>,
+    Rows<Text<'a>>,
+    Rows<Option<Cow<'a, str>>>,
+    Rows<Option<Cow<'a, str>>>,
+    Vec<bool>,
 );
 
-/// `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
-type DigestFields = (usize, &'static str, String, Option<String>, String, String, bool);
+/// Of all digests `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
+type DigestColumns = (
+    Rows<usize>,
+    Rows<&'static str>,
+    Rows<String>,
+    Rows<Option<String>>,
+    Rows<String>,
+    Rows<String>,
+    Rows<bool>,
+);
 
 /// Whether the model refuses it, a header with its value, a field of the body with its value.
 type BoundFields = (bool, (&'static str, &'static str), (&'static str, &'static str));
@@ -174,7 +183,7 @@ impl Transcript {
         detached(py, || Ok(self.0.messages().map(|m| m.role().as_str()).collect()))
     }
 
-    fn blocks(&self, py: Python<'_>, message_index: usize) -> PyResult<Rows<BlockFields>> {
+    fn blocks(&self, py: Python<'_>, message_index: usize) -> PyResult<Rows<BlockFields<'_>>> {
         by_size(py, self.bytes(message_index), || {
             let blocks = self.message(message_index)?.blocks();
             Ok(blocks
@@ -184,7 +193,7 @@ impl Transcript {
                         block.path(self.0.list_field()),
                         block.call_id().map(Into::into),
                         block.name().map(Into::into),
-                        block.text().into_owned(),
+                        Text(block.text()),
                         block.row.is_error,
                         block.row.body.is_some(),
                         block.row.binding.as_str(),
@@ -220,11 +229,24 @@ impl Transcript {
         })
     }
 
-    fn parts(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Rows<Rows<PartFields<'_>>>> {
+    /// The blocks of messages as columns, for no tuple to be made of each: the collector of cycles counts those.
+    fn parts(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<PartColumns<'_>> {
         detached(py, || {
             self.check(&(start..stop))?;
-            let messages = (start..stop).filter_map(|index| self.0.message(index));
-            Ok(messages.map(|message| message.blocks().map(part).collect()).collect())
+            let mut each = Vec::with_capacity(stop - start);
+            let (mut kinds, mut texts, mut names, mut ids, mut failed) = (vec![], vec![], vec![], vec![], vec![]);
+            for message in (start..stop).filter_map(|index| self.0.message(index)) {
+                let before = kinds.len();
+                for block in message.blocks() {
+                    kinds.push(block.kind().as_str());
+                    texts.push(Text(block.text()));
+                    names.push(block.name());
+                    ids.push(block.call_id());
+                    failed.push(block.row.is_error);
+                }
+                each.push(kinds.len() - before);
+            }
+            Ok((each, Rows(kinds), Rows(texts), Rows(names), Rows(ids), failed))
         })
     }
 
@@ -381,12 +403,11 @@ impl Transcript {
         })
     }
 
-    fn digests(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<Rows<DigestFields>> {
+    fn digests(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<DigestColumns> {
         detached(py, || {
             self.check(&(start..stop))?;
             let pairs = pairs::pair(&self.0, &ScanOptions::default());
-            let digests = digests::digest(&self.0, start..stop, &pairs);
-            Ok(digests.into_iter().map(digest).collect())
+            Ok(columns(digests::digest(&self.0, start..stop, &pairs)))
         })
     }
 
@@ -527,16 +548,6 @@ fn head(block: BlockView<'_>) -> HeadFields {
     )
 }
 
-fn part(block: BlockView<'_>) -> PartFields<'_> {
-    (
-        block.kind().as_str(),
-        block.text(),
-        block.name(),
-        block.call_id(),
-        block.row.is_error,
-    )
-}
-
 fn role(message: &MessageView<'_>) -> String {
     let source = message.segment.source.bytes();
     match message.row.role_text {
@@ -545,15 +556,25 @@ fn role(message: &MessageView<'_>) -> String {
     }
 }
 
-fn digest(digest: Digest) -> DigestFields {
-    let Digest {
-        call,
-        tool,
-        kind,
-        target,
-        outcome,
-        text,
-        is_error,
-    } = digest;
-    (call.message, kind.as_str(), tool, target, outcome, text, is_error)
+fn columns(digests: Vec<Digest>) -> DigestColumns {
+    let (mut messages, mut kinds, mut tools, mut failed) = (vec![], vec![], vec![], vec![]);
+    let (mut targets, mut outcomes, mut texts) = (vec![], vec![], vec![]);
+    for one in digests {
+        messages.push(one.call.message);
+        kinds.push(one.kind.as_str());
+        tools.push(one.tool);
+        targets.push(one.target);
+        outcomes.push(one.outcome);
+        texts.push(one.text);
+        failed.push(one.is_error);
+    }
+    (
+        Rows(messages),
+        Rows(kinds),
+        Rows(tools),
+        Rows(targets),
+        Rows(outcomes),
+        Rows(texts),
+        Rows(failed),
+    )
 }

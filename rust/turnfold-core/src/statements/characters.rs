@@ -44,7 +44,7 @@ pub(super) fn is_letter(c: char) -> bool {
 
 /// `\s`.
 #[inline]
-pub(super) fn is_space(c: char) -> bool {
+pub(crate) fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t'..='\r' | '\u{1c}'..='\u{1f}') || (!c.is_ascii() && c.is_whitespace())
 }
 

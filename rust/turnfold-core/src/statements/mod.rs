@@ -14,7 +14,8 @@ use std::collections::HashMap;
 pub use cues::Cues;
 
 use crate::identifiers;
-use characters::{is_space, is_upper};
+pub(crate) use characters::is_space;
+use characters::is_upper;
 
 /// Which of the lists that a text is looked up in; their order in [`Cues::new`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
