@@ -8,7 +8,7 @@ import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
 
-from turnfold import TokenCount, Transcript, _core
+from turnfold import TokenCount, Transcript, _core, count
 from turnfold.errors import UnknownEncodingError
 
 Oracle = Callable[[str], tiktoken.Encoding]
@@ -82,6 +82,40 @@ def test_a_foreign_vocabulary_makes_an_interval(model: str) -> None:
 def test_a_request_of_a_secret_vocabulary_is_never_exact(name: str) -> None:
     transcript = Transcript.from_messages([{"role": "user", "content": "x"}], format=name)
     assert {transcript.tokens(model=m).source for m in (None, "gpt-4o", "claude-sonnet-5")} == {"estimate"}
+
+
+GEMINI = [
+    {"role": "user", "parts": [{"text": "What is the weather in Paris?"}]},
+    {
+        "role": "model",
+        "parts": [
+            {"functionCall": {"name": "weather", "args": {"city": "Paris"}}, "thoughtSignature": "Cq" + 998 * "A"},
+        ],
+    },
+    {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"sky": "clear"}}}]},
+]
+
+
+def test_gemini_counts_signatures_and_frames_of_calls_by_its_generation() -> None:
+    transcript = Transcript.from_messages(GEMINI, format="gemini.contents")
+    call, earlier, later = (
+        [transcript.tokens(k, k + 1, model=model) for k in range(3)]
+        for model in ("gemini-2.0-flash", "gemini-2.5-pro", "gemini-3-pro-preview")
+    )
+    words = count("What is the weather in Paris?")
+    assert [one[0].n for one in (call, earlier, later)] == [words] * 3
+    # 20 tokens for a signature before Gemini 3, a token in five letters and the frame from 3 on.
+    texts = count("weather") + count('{"city":"Paris"}')
+    assert earlier[1].n == texts + 20
+    assert later[1].n == texts + 20 + (1002 - 300) // 5 + 15
+    assert later[2].n == earlier[2].n + 15
+    for counts in (call, earlier, later):
+        assert all(one.lo <= one.n <= one.hi for one in counts)
+    for model in ("gemini-2.5-pro", "gemini-3-pro-preview"):
+        each = transcript.each_tokens(bound=False, model=model)
+        assert sum(each) == transcript.tokens(0, 3, model=model).n
+        parts = transcript.splice([range(1, 2), range(2, 3)])
+        assert parts.tokens(0, 2, model=model).n == sum(each[1:])
 
 
 def test_the_encoding_is_the_named_one_or_the_models() -> None:

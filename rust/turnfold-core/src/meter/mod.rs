@@ -34,6 +34,9 @@ pub struct TokenCount {
     pub hi: u64,
     /// Which of the two.
     pub source: CountSource,
+    /// What later models of the provider count beyond `n`. Only in counts of messages, which are made before a model is
+    /// known; it wraps round in sums.
+    later: u32,
 }
 
 impl TokenCount {
@@ -47,6 +50,7 @@ impl TokenCount {
             lo: n,
             hi: n,
             source: CountSource::Exact,
+            later: 0,
         }
     }
 
@@ -58,7 +62,14 @@ impl TokenCount {
             lo,
             hi: hi.max(n).max(lo + 1),
             source: CountSource::Estimate,
+            later: 0,
         }
+    }
+
+    /// The same, of which later models count so much more than `n`.
+    pub(crate) fn later(self, later: u64) -> Self {
+        let later = later as u32;
+        Self { later, ..self }
     }
 
     /// The count as it must be read when the vocabulary is that of another model: unchanged for
@@ -88,6 +99,7 @@ impl std::ops::Add for TokenCount {
             n: self.n.saturating_add(other.n),
             lo: self.lo.saturating_add(other.lo),
             hi: self.hi.saturating_add(other.hi),
+            later: self.later.wrapping_add(other.later),
             source: if other.source == CountSource::Estimate {
                 other.source
             } else {
@@ -203,7 +215,10 @@ fn difference(later: TokenCount, earlier: TokenCount) -> TokenCount {
     if lo == hi {
         TokenCount::exact(n)
     } else {
-        TokenCount::estimate(n, lo, hi)
+        TokenCount {
+            later: later.later.wrapping_sub(earlier.later),
+            ..TokenCount::estimate(n, lo, hi)
+        }
     }
 }
 

@@ -4,7 +4,8 @@
 //! Recorded English text costs 0.9 to 1.12 of `o200k_base`. Gemma's vocabulary has no token of several digits, so each
 //! digit may cost one; text outside ASCII gets more room, as a letter without a token of its own costs its bytes.
 //! Definitions of tools are rendered without their JSON: they cost 0.2 to 1.0 of it, 2.3 where schemas refer to others.
-//! Signatures are counted by some models and not by others.
+//! Signatures cost some 20 tokens before Gemini 3, and more the longer they are from 3 on (none at all on Vertex).
+//! From 3 on calls and results have a frame of some 15 tokens each, and a schema of the reply costs nothing.
 //!
 //! Media by the documented allowances: 258 tokens a tile of an image or a page of a document before Gemini 3, 64 to
 //! 2,240 an image and 280 to 1,120 a page from 3 on; 32 a second of sound, 70 to 258 a frame of video. What a URI stands
@@ -79,9 +80,9 @@ impl Envelope for GeminiEnvelope {
             };
         }
         if value.is_string() {
-            // A signature. Recorded from Gemini 3: a token in some eight letters, by earlier models none.
+            // A signature. Recorded from Gemini 2.5: some 20 tokens, however long; from 3: a token in five letters more.
             let letters = value.span().len() as u64;
-            return TokenCount::estimate(letters / 8, 0, letters / 2 + 64);
+            return TokenCount::estimate(20, 0, letters / 2 + 64).later(letters.saturating_sub(300) / 5);
         }
         sealed(value.span().len())
     }
@@ -90,22 +91,34 @@ impl Envelope for GeminiEnvelope {
         let sum = total(texts);
         // The name of a result's tool is not among its texts.
         let name = block.name.map_or(0, |name| name.len() as u64);
-        match block.kind {
-            BlockKind::Text => TokenCount::estimate(sum.n, sum.lo, sum.hi + 3),
+        let (count, framing) = match block.kind {
+            BlockKind::Text => (TokenCount::estimate(sum.n, sum.lo, sum.hi + 3), 0),
             // What the provider ran itself may not be shown to the model again.
             BlockKind::ToolCall | BlockKind::ToolResult if block.server_side => {
-                TokenCount::estimate(sum.n + 10, 0, sum.hi + name + 60)
+                (TokenCount::estimate(sum.n + 10, 0, sum.hi + name + 60), 0)
             }
-            BlockKind::ToolCall => TokenCount::estimate(sum.n + 6, sum.lo, sum.hi + 40),
-            BlockKind::ToolResult => TokenCount::estimate(sum.n + 4 + name / 5, sum.lo, sum.hi + name + 40),
-            BlockKind::Media => TokenCount::estimate(sum.n, sum.lo, sum.hi + 30),
-            BlockKind::Reasoning => TokenCount::estimate(sum.n, 0, sum.hi + 40),
-            BlockKind::Opaque => TokenCount::estimate(sum.n, 0, sum.hi * 2 + 400),
-        }
+            BlockKind::ToolCall => (TokenCount::estimate(sum.n, sum.lo, sum.hi + 40), 15),
+            BlockKind::ToolResult => (TokenCount::estimate(sum.n, sum.lo, sum.hi + name + 40), 15),
+            BlockKind::Media => (TokenCount::estimate(sum.n, sum.lo, sum.hi + 30), 0),
+            BlockKind::Reasoning => (TokenCount::estimate(sum.n, 0, sum.hi + 40), 0),
+            BlockKind::Opaque => (TokenCount::estimate(sum.n, 0, sum.hi * 2 + 400), 0),
+        };
+        count.later(u64::from(sum.later) + framing)
     }
 
     fn message(&self, _message: &Message, _source: &[u8], inside: TokenCount, _tokenizer: &Tokenizer) -> TokenCount {
-        TokenCount::estimate(1, 0, 6) + inside
+        TokenCount::estimate(0, 0, 6) + inside
+    }
+
+    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
+        let before_3 = matches!(version_of(model, "gemini"), Some((..3, _)));
+        let later = if before_3 { 0 } else { u64::from(count.later) };
+        // Nothing stays nothing, which an interval would not be.
+        if count.hi > 0 {
+            TokenCount::estimate((count.n + later).min(count.hi), count.lo, count.hi)
+        } else {
+            count
+        }
     }
 
     fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount {
@@ -129,7 +142,9 @@ impl Envelope for GeminiEnvelope {
                 + transcript.section_tokens_for(encoding, model, Section::Tools);
             if let Some(schema) = head.schema {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
-                parts = parts + TokenCount::estimate(share(tokens, 50), 0, share(tokens, 260) + 100);
+                let before_3 = matches!(version_of(model, "gemini"), Some((..3, _)));
+                let percent = if before_3 { 50 } else { 0 };
+                parts = parts + TokenCount::estimate(share(tokens, percent), 0, share(tokens, 260) + 100);
             }
             if head.remote.is_some() {
                 parts = parts + TokenCount::estimate(0, 0, WINDOW_TOKENS);
@@ -158,7 +173,7 @@ fn tool_tokens(tools: &[u8], tokens: u64, model: &str) -> TokenCount {
     // Medians of what is on record: 2.0 reads little more than names and descriptions.
     let percent = match version_of(model, "gemini") {
         Some((2, 0)) => 26,
-        Some((2, _)) => 68,
+        Some((2, _)) => 65,
         Some(_) => 50,
         None => 60,
     };
