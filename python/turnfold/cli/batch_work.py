@@ -24,9 +24,9 @@ from turnfold.summarizers.protocol import Summarizer
 
 READ_AHEAD: Final = 16
 FEW_DOCUMENTS: Final = 32
-FEW_BYTES: Final = 1 << 20
+FEW_BYTES: Final = 1 << 19
 """So many documents are handed on together, or so many bytes: a thread or a process is entered once for them."""
-_WAITING: Final = 3
+_WAITING: Final = 2
 """Results may wait for an earlier one, so many for each that is in work."""
 
 
