@@ -23,8 +23,9 @@ from turnfold.model.policy import OnRequest, Policy, Summarize
 from turnfold.model.splits import KeepMessages
 from turnfold.model.summary import SummaryRequest
 from turnfold.planning.apply import CompactionResult
+from turnfold.prompts.prompt import render_prompt
 from turnfold.summarizers import Function
-from turnfold.summarizers.threads import SWITCH_SECONDS
+from turnfold.summarizers.threads import SWITCH_SECONDS, in_thread
 from turnfold.transcript import Transcript
 
 Work: TypeAlias = Callable[[bytes], Awaitable[None]]
@@ -148,6 +149,9 @@ def beside(work: Callable[[], object]) -> Work:
 
 
 async def reply(request: SummaryRequest) -> str:
+    """Answer as a model would that is behind an API: the prompt for it is made."""
+    prompt = await in_thread(render_prompt, request)
+    assert len(prompt.user) > 10_000
     # Long and in order enough that every check is made.
     names = ", ".join(request.identifiers[:40])
     heading = "## Conversation Summary\n" if request.schema == "conversation_summary" else ""

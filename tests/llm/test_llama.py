@@ -29,7 +29,7 @@ pytestmark = pytest.mark.llm
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared/corpus/tau-bench/gpt-4o-airline.json.gz"
-SAMPLE = ROOT / "samples/harbour/short-question.json"
+SAMPLE = ROOT / "samples/coding/rename-across-files.json"
 
 CAREFUL: Message = {"role": "system", "content": "You are careful."}
 TALK: list[Message] = [

@@ -1,5 +1,6 @@
 """Each fault of a reply has its name, in any language; a good summary has none; what is done is the caller's affair."""
 
+import re
 from typing import get_args
 
 import pytest
@@ -296,3 +297,24 @@ def lower(text: str) -> str:
 def test_a_source_of_no_letters_is_looked_through_in_pieces() -> None:
     source = Source(summary_request((("user", "text", "1234567890 " * 20_000),), identifiers=()))
     assert not measures.shares_nothing("The importer skips broken rows and tells where each of them stood.", source)
+
+
+def question_by_pattern(text: str) -> str | None:
+    found = re.search("[^.!?:\uff1a\u3002\uff01\uff1f\u061f;\n]{8,}[?\uff1f\u061f]\\s*\\Z", text)
+    return None if found is None else found[0].strip()
+
+
+@given(
+    st.lists(st.sampled_from(["Shall I go on", "why", "?", "\uff1f", "\u061f", ". ", "\n", " ", ": ", "\u3002"])).map(
+        "".join
+    )
+)
+def test_the_question_at_the_end_is_what_a_pattern_finds(text: str) -> None:
+    assert measures._last_question(text) == question_by_pattern(text)
+
+
+@pytest.mark.parametrize("text", ["Importer " * 60_000, f"Importer{' ' * 500_000}b", f"Importer{chr(10) * 500_000}b"])
+def test_a_long_line_is_judged_in_linear_time(text: str) -> None:
+    # A pattern that starts anew at each of the characters would take minutes.
+    request = structs.replace(REQUEST, source_tokens=10**7, max_tokens=10**6)
+    assert judge(SummaryReply(text), request).outcome in {"answers_conversation", "repaired", "used"}

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from turnfold import meter
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryReply
+from turnfold.prompts import prompt
 from turnfold.prompts.completion import render_completion
 from turnfold.prompts.judge import judge
 from turnfold.prompts.prompt import SYSTEM, quoted, render_prompt
@@ -168,3 +169,25 @@ def test_a_base_model_gets_a_text_to_go_on_with() -> None:
     headed = render_completion(summary_request(schema="conversation_summary"))
     assert headed.lead == "## Conversation Summary\nIn short, the user"
     assert prompt.tokens == meter.count(prompt.user)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "QUJDabc0123456789+/xyzWVUTS" * 10,
+                "QUJDabc0123456789+/xyzWVUTS",
+                "data:image/png;base64,",
+                "=",
+                "\n",
+                " ",
+            ]
+        )
+        | st.text(max_size=3)
+    ).map("".join)
+)
+def test_base64_is_found_in_pieces_of_a_text_as_in_all_of_it(text: str) -> None:
+    whole = quoted(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prompt, "_CHUNK", 4)
+        assert quoted(text) == whole

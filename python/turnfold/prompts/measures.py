@@ -18,13 +18,15 @@ _MOST_WINDOWS: Final = 256
 _LEAST_WINDOWS: Final = 6
 
 _FENCED = re.compile(r"^(```|~~~)[^\n]*\n(.*?)(?:^\1|\Z)", re.MULTILINE | re.DOTALL)
-_QUESTION = re.compile("[^.!?:\uff1a\u3002\uff01\uff1f\u061f;\n]{8,}[?\uff1f\u061f]\\s*\\Z")
+_QUESTION_MARKS: Final = "?\uff1f\u061f"
+_SENTENCE_ENDS: Final = _QUESTION_MARKS + ".!:\uff1a\u3002\uff01;\n"
+_LEAST_QUESTION: Final = 8
 _WORD = re.compile(r"[^\W\d_]{4,}|\d{2,}")
 _LEAST_WORDS: Final = 8
 _STEM: Final = 5
 _SAMPLE: Final = 400  # letters that tell a text's script
 _SPOKEN_LINE = re.compile(
-    "^\\s*(?:system|developer|user|human|assistant|model|tool)\\s*[:\uff1a]", re.IGNORECASE | re.MULTILINE
+    "^[^\\S\n]*(?:system|developer|user|human|assistant|model|tool)\\s*[:\uff1a]", re.IGNORECASE | re.MULTILINE
 )
 _QUOTATION = re.compile(r"^<turnfold-(?:transcript|message|call|result|reasoning)\b", re.MULTILINE)
 _CHUNK: Final = 1 << 13  # characters: one call of the interpreter's on much more would hold it for milliseconds
@@ -121,12 +123,21 @@ def carries_on(text: str, source: Source, schema: SummarySchema) -> bool:
     code = "\n".join(found[2] for found in _FENCED.finditer(text))
     if len(code) > len(text) / 2 and copied_share(code, source) < 0.5 and not source.shown.says(code.strip()):
         return True
-    question = _QUESTION.search(text)
-    if question is not None and not source.shown.holds(question[0].strip()):
+    question = _last_question(text)
+    if question is not None and not source.shown.holds(question):
         return True
     names = meter.identifiers(text)
     new = new_identifiers(text, source)
     return len(new) >= 3 and len(new) > len(names) / 2
+
+
+def _last_question(text: str) -> str | None:
+    """The question that a text ends with; a pattern for it would start anew at each letter of a line."""
+    end = text.rstrip()
+    if not end.endswith(tuple(_QUESTION_MARKS)):
+        return None
+    start = max(end.rfind(mark, 0, -1) for mark in _SENTENCE_ENDS) + 1
+    return end[start:].strip() if len(end) - 1 - start >= _LEAST_QUESTION else None
 
 
 def has_headings(text: str, schema: SummarySchema) -> bool:

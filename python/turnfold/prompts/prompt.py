@@ -1,7 +1,7 @@
 """What a model is sent: the conversation quoted as data, then what is asked for. Never tools, never media."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 from typing import Final
 
@@ -33,7 +33,9 @@ _BASE64 = re.compile(
     r"(?:[A-Za-z0-9+/_-]{240,}|(?:[A-Za-z0-9+/]{60,76}\r?\n){4,}[A-Za-z0-9+/]*)={0,2}"
 )
 _SHORT_DATA_URI = re.compile(r"data:[\w.+/-]+;base64,[A-Za-z0-9+/_-]*={0,2}")
+_OUTSIDE = re.compile(r"[^\w.+/:;,=\r\n-]")  # what neither of them holds
 _LEAST_DISTINCT: Final = 20
+_CHUNK: Final = 1 << 13  # characters: one call of the interpreter's on much more would hold it for milliseconds
 
 _AGAIN: Final[dict[ReplyFault, str]] = {
     "empty": "it was empty",
@@ -92,7 +94,17 @@ def render_prompt(request: SummaryRequest) -> Prompt:
 
 def quoted(text: str) -> str:
     """Return `text` as it may stand in a quotation: its imitations of delimiters made plain, its base64 named."""
-    return neutralise(_SHORT_DATA_URI.sub(_named, _BASE64.sub(_named_if_base64, text)))
+    pieces = (_SHORT_DATA_URI.sub(_named, _BASE64.sub(_named_if_base64, piece)) for piece in _pieces(text))
+    return neutralise("".join(pieces))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text before characters that no base64 holds, into pieces of a chunk or a little more."""
+    start = 0
+    while len(text) - start > _CHUNK and (cut := _OUTSIDE.search(text, start + _CHUNK)) is not None:
+        yield text[start : cut.start()]
+        start = cut.start()
+    yield text[start:]
 
 
 def _named(found: re.Match[str]) -> str:
@@ -101,8 +113,14 @@ def _named(found: re.Match[str]) -> str:
 
 def _named_if_base64(found: re.Match[str]) -> str:
     text = found[0]
-    kinds = (any(map(str.isupper, text)), any(map(str.islower, text)), any(map(str.isdigit, text)))
-    return _named(found) if all(kinds) and len(set(text)) >= _LEAST_DISTINCT else text
+    letters: set[str] = set()
+    for start in range(0, len(text), _CHUNK):
+        letters.update(text[start : start + _CHUNK])
+        if len(letters) >= _LEAST_DISTINCT and all(
+            any(map(of, letters)) for of in (str.isupper, str.islower, str.isdigit)
+        ):
+            return _named(found)
+    return text
 
 
 def _quotation(request: SummaryRequest) -> str:
