@@ -35,7 +35,7 @@ _BASE64 = re.compile(
 _SHORT_DATA_URI = re.compile(r"data:[\w.+/-]+;base64,[A-Za-z0-9+/_-]*={0,2}")
 _OUTSIDE = re.compile(r"[^\w.+/:;,=\r\n-]")  # what neither of them holds
 _LEAST_DISTINCT: Final = 20
-_CHUNK: Final = 1 << 13  # characters: one call of the interpreter's on much more would hold it for milliseconds
+_CHUNK: Final = 1 << 12  # characters: one call of the interpreter's on much more would hold it for milliseconds
 
 _AGAIN: Final[dict[ReplyFault, str]] = {
     "empty": "it was empty",
