@@ -164,12 +164,25 @@ def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fata
 
 def test_a_process_that_is_closed_says_that_it_ended():
     process = CompactingProcess(INSTRUCTIONS, 1)
-    (made,) = process.compact(work(1))
+    try:
+        (made,) = process.compact(work(1))
+    finally:
+        process.close()
     (expected,) = compact_each(work(1), INSTRUCTIONS)
     assert (made.body, made.key) == (expected.body, expected.key)
-    process.close()
     with pytest.raises(ProcessEndedError):
         process.compact(work(1))
+
+
+def test_a_process_imports_nothing_from_where_it_is_started(monkeypatch, tmp_path):
+    for name in ("pickle", "hashlib", "msgspec"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    process = CompactingProcess(INSTRUCTIONS, 1)
+    try:
+        assert len(process.compact(work(1))) == 1
+    finally:
+        process.close()
 
 
 def test_tables_that_are_shared_by_processes_say_the_same():

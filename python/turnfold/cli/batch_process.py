@@ -90,7 +90,8 @@ class CompactingProcess:
 def _start() -> subprocess.Popen[bytes]:
     # Ctrl-C goes to the whole process group of a terminal; this one is stopped by the one that started it.
     return subprocess.Popen(
-        [sys.executable, "-c", "from turnfold.cli.batch_process import serve; serve()"],
+        # -P: what lies in the folder that a user works in is none of its modules.
+        [sys.executable, "-P", "-c", "from turnfold.cli.batch_process import serve; serve()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
