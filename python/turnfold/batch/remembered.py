@@ -19,6 +19,7 @@ MEMORY_BYTES: Final = 32 << 20
 
 _OFFLOADED_TOKENS: Final = 20_000
 _ROWS_AT_ONCE: Final = 256
+_DIGESTED_AT_ONCE: Final = 1 << 18  # bytes
 
 
 class Replies(Protocol):
@@ -111,8 +112,14 @@ class Remembered(Wrapping):
 def request_key(request: SummaryRequest, identity: str) -> bytes:
     """Return what equal requests to one summarizer have in common. O(bytes of the request)."""
     digest = hashlib.blake2b(identity.encode() + b"\0", digest_size=20)
+    waiting = bytearray()
     for part in _encoded(request):
-        digest.update(part)
+        waiting += part
+        # What is digested in microseconds would let go of the interpreter too shortly for a waiting thread to get it.
+        if len(waiting) >= _DIGESTED_AT_ONCE:
+            digest.update(waiting)
+            waiting.clear()
+    digest.update(waiting)
     return digest.digest()
 
 

@@ -13,9 +13,9 @@ from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest, To
 from turnfold.planning.fill import Opening
 from turnfold.transcript import Transcript
 
-_AT_ONCE: Final = 128
-"""So many messages are read at a time: with rows of thousands alive, the collector of cycles would look through all
-objects of the process."""
+_AT_ONCE: Final = 1024
+"""So many messages are read at a time. With few of them the kernel would let go of the interpreter again and again,
+each time too shortly for a thread that waits for it."""
 
 
 def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
