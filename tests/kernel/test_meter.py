@@ -1,5 +1,6 @@
 """Counts of whole requests and of ranges: exact where the framing is published, honest everywhere else."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -116,6 +117,20 @@ def test_gemini_counts_signatures_and_frames_of_calls_by_its_generation() -> Non
         assert sum(each) == transcript.tokens(0, 3, model=model).n
         parts = transcript.splice([range(1, 2), range(2, 3)])
         assert parts.tokens(0, 2, model=model).n == sum(each[1:])
+
+
+def test_claude_counts_a_prompt_for_tools_and_more_where_a_call_is_demanded() -> None:
+    body = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 100,
+        "messages": [{"role": "user", "content": "x"}],
+        "tools": [{"name": "look", "input_schema": {"type": "object"}}],
+    }
+    choices = ({"type": "auto"}, {"type": "any"}, {"type": "tool", "name": "look"})
+    free, *demanded = (Transcript.from_json(json.dumps(body | {"tool_choice": choice}).encode()) for choice in choices)
+    bare = Transcript.from_json(json.dumps(body | {"tool_choice": {"type": "any"}, "tools": None}).encode())
+    assert [one.tokens().n - free.tokens().n for one in demanded] == [100, 100]
+    assert 490 < free.tokens().n - bare.tokens().n < 530
 
 
 def test_the_encoding_is_the_named_one_or_the_models() -> None:

@@ -336,6 +336,8 @@ pub struct Head {
     pub schema: Option<Span>,
     /// Whether the request turns the model's thinking on.
     pub thinking: bool,
+    /// Whether the request demands a call, of any tool or of one.
+    pub demands_call: bool,
     /// Whether the request leaves it to the provider to mark where its prompt cache ends.
     pub caches: bool,
     /// Whether the request asks for a compaction of its messages instead of a reply.

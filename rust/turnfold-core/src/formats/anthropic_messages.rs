@@ -122,6 +122,8 @@ impl WireFormat for AnthropicMessages {
         head.schema = schema.filter(|v| v.is_object()).map(Value::span);
         let kind = body.get("thinking").and_then(|t| t.get("type"));
         head.caches = body.get("cache_control").is_some_and(Value::is_object);
+        let choice = body.get("tool_choice").and_then(|c| c.get("type"));
+        head.demands_call = choice.is_some_and(|c| c.is_text("any") || c.is_text("tool"));
         head.compacts = body.get("compaction").is_some_and(Value::is_object);
         head.thinking = kind.is_some_and(|k| k.is_text("enabled") || k.is_text("adaptive"));
         let Some(system) = body.get("system").filter(|v| !v.is_null()) else {

@@ -201,6 +201,7 @@ impl Head {
             remote: None,
             schema: None,
             thinking: false,
+            demands_call: false,
             caches: false,
             compacts: false,
             continued: false,

@@ -136,6 +136,9 @@ impl Envelope for AnthropicEnvelope {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 300);
             }
+            if head.demands_call && head.tools.is_some() {
+                parts = parts + TokenCount::estimate(100, 0, 150);
+            }
             if head.thinking {
                 parts = parts + TokenCount::estimate(if is_newer(model) { 0 } else { 28 }, 0, 60);
             }
@@ -146,9 +149,9 @@ impl Envelope for AnthropicEnvelope {
 }
 
 /// The hidden prompt of tools, and the percent of `o200k_base` that their definitions cost. Recorded: a prompt of 320 of
-/// Claude up to 4.6 at first and 490 later, 310 to 380 of Claude 5, some 100 more where a call is demanded.
+/// Claude up to 4.6 at first and 490 later, 310 to 380 of Claude 5.
 pub(super) fn prompt_of(model: &str) -> (u64, u64) {
-    if is_newer(model) { (320, 140) } else { (470, 105) }
+    if is_newer(model) { (320, 140) } else { (490, 105) }
 }
 
 /// Tool definitions and their prompt of 150 to 530 tokens. A tool that the provider defines hides a definition of up to
