@@ -133,6 +133,21 @@ def test_claude_counts_a_prompt_for_tools_and_more_where_a_call_is_demanded() ->
     assert 490 < free.tokens().n - bare.tokens().n < 530
 
 
+def test_encrypted_reasoning_is_counted_by_its_length_and_its_summary_is_not() -> None:
+    def body(letters: int, summary: str) -> bytes:
+        thought = {"type": "reasoning", "id": "rs_1", "encrypted_content": letters * "A"}
+        thought["summary"] = [{"type": "summary_text", "text": summary}] if summary else []
+        said = {"role": "user", "content": "x"}
+        return json.dumps({"model": "gpt-5", "input": [said, thought]}).encode()
+
+    short, long, told = (
+        Transcript.from_json(body(letters, summary), format="openai.responses").tokens().n
+        for letters, summary in ((400, ""), (928 + 700, ""), (928 + 700, "It looked at the file first."))
+    )
+    assert long - short == 100
+    assert told == long
+
+
 def test_the_encoding_is_the_named_one_or_the_models() -> None:
     transcript = Transcript.from_json(b'{"model":"gpt-4","messages":[{"role":"user","content":"x"}]}')
     assert transcript.encoding() == "cl100k_base"

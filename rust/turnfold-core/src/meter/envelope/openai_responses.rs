@@ -12,9 +12,9 @@ use super::openai_tools::Functions;
 use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::Value;
-use crate::meter::TokenCount;
 use crate::meter::count::Counted;
 use crate::meter::models;
+use crate::meter::{CountSource, TokenCount};
 use crate::transcript::{Binding, Block, BlockKind, Message, Transcript};
 
 /// The framing.
@@ -35,7 +35,9 @@ impl Envelope for OpenAiResponsesEnvelope {
 
     fn data(&self, value: Value<'_>) -> TokenCount {
         if value.is_string() {
-            return sealed(value.span().len());
+            // Recorded of reasoning and compactions: a token in some seven letters behind the first 930.
+            let letters = value.span().len() as u64;
+            return TokenCount::estimate(letters.saturating_sub(930) / 7, 0, letters + 16);
         }
         let is = |name: &str| value.get("type").is_some_and(|t| t.is_text(name));
         if is("input_image") || is("computer_screenshot") {
@@ -78,8 +80,13 @@ impl Envelope for OpenAiResponsesEnvelope {
                 TokenCount::estimate(sum.n, share(sum.lo, 30), share(sum.hi, 130) + 200)
             }
             (BlockKind::ToolResult, _) => TokenCount::estimate(sum.n, sum.lo, sum.hi + 12),
-            // Whether earlier reasoning is rendered again depends on the model and on the turn.
-            (BlockKind::Reasoning, _) => TokenCount::estimate(share(sum.n, 50), 0, sum.hi + 8),
+            // Recorded in the turn that it belongs to: what is encrypted is rendered again, its summary is not. Earlier
+            // reasoning may be left out.
+            (BlockKind::Reasoning, _) => {
+                let encrypted = texts.iter().filter(|text| text.count.source == CountSource::Estimate);
+                let n = encrypted.map(|text| text.tokens).sum();
+                TokenCount::estimate(n, 0, sum.hi + 8)
+            }
             (BlockKind::Opaque, Binding::Both) => TokenCount::estimate(sum.n, 0, sum.hi * 2 + 16),
             (BlockKind::Opaque, _) => TokenCount::estimate(sum.n, 0, share(sum.hi, 130) + 200),
         }
