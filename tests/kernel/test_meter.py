@@ -135,8 +135,8 @@ def test_claude_counts_a_prompt_for_tools_and_more_where_a_call_is_demanded() ->
 
 def test_encrypted_reasoning_is_counted_by_its_length_and_its_summary_is_not() -> None:
     def body(letters: int, summary: str) -> bytes:
-        thought = {"type": "reasoning", "id": "rs_1", "encrypted_content": letters * "A"}
-        thought["summary"] = [{"type": "summary_text", "text": summary}] if summary else []
+        texts = [{"type": "summary_text", "text": summary}] if summary else []
+        thought = {"type": "reasoning", "id": "rs_1", "encrypted_content": letters * "A", "summary": texts}
         said = {"role": "user", "content": "x"}
         return json.dumps({"model": "gpt-5", "input": [said, thought]}).encode()
 
