@@ -35,7 +35,7 @@ const ALIKE: usize = 8;
 /// The share of the table that one message may take at most, and a batch about.
 const LARGEST_SHARE: usize = 256;
 /// How many messages a batch has at most: those of one body that are the same stand in one only once.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 /// As many messages that are known from elsewhere, in a row, a batch takes in again: who walks along it need not ask the
 /// table for them, and for the one behind them.
 const BETWEEN: usize = 2;
