@@ -5,7 +5,7 @@ use std::cell::Cell;
 use crate::Encoding;
 use crate::merge::Scratch;
 use crate::scan::{Ends, ROOM};
-use crate::simd::{Isa, Line, VALUE_BITS};
+use crate::simd::{Isa, Line, VALUE_BITS, prefetch};
 use crate::tables::{Key, mix, with_value};
 
 /// The most slots of the tables of one vocabulary, as powers of two: of all short pieces (64 bytes a slot), of merged
@@ -82,6 +82,14 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
+    /// Has the processor fetch what [`Seen::recent`] will read.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, hash: u64) {
+        if let Some(line) = self.recent.get(hash) {
+            prefetch(line);
+        }
+    }
+
     /// The remembered count of a short piece, 0 if there is none.
     #[inline(always)]
     pub(crate) fn recent<I: Isa>(&self, key: Key, hash: u64) -> usize {

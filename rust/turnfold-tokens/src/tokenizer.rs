@@ -276,6 +276,9 @@ impl Work for CountMerged<'_> {
     }
 }
 
+/// How many pieces are looked up side by side.
+const AT_ONCE: usize = 16;
+
 /// Who says while a text is counted whether that is enough.
 trait Watch {
     /// Whether it is, with `count` tokens up to the edge `at`.
@@ -341,20 +344,29 @@ impl<W: Watch> Work for CountPieces<'_, W> {
             }
             let mut start = ends.start;
             let mut waiting = 0;
-            for end in ends.places() {
-                let end = *end;
-                if end - start > KEY_BYTES {
-                    count += tokenizer.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
-                } else {
-                    let key = key_at(text, start, end);
-                    let hash = hash(key);
+            for places in ends.places().chunks(AT_ONCE) {
+                // What is looked up is fetched side by side, while the keys of the others are made.
+                let (mut keys, mut hashes) = ([0; AT_ONCE], [0; AT_ONCE]);
+                for ((end, key), hash_of_key) in places.iter().zip(&mut keys).zip(&mut hashes) {
+                    if end - start > KEY_BYTES {
+                        count += tokenizer.count_long(text.get(start..*end).unwrap_or_default(), seen, scratch);
+                    } else {
+                        *key = key_at(text, start, *end);
+                        *hash_of_key = hash(*key);
+                        seen.prefetch(*hash_of_key);
+                    }
+                    start = *end;
+                }
+                for ((&end, &key), &hash) in places.iter().zip(&keys).zip(&hashes) {
+                    if key == 0 {
+                        continue;
+                    }
                     let known = seen.recent::<I>(key, hash);
                     count += known;
                     // Written always, kept only if unseen: whether a piece was seen is no branch to guess at.
                     unseen[waiting % ROOM] = Unseen { key, hash, end };
                     waiting += usize::from(known == 0);
                 }
-                start = end;
             }
             let unseen = unseen.get_mut(..waiting).unwrap_or_default();
             count += tokenizer.count_unseen::<I>(unseen, text, seen, scratch);
