@@ -2,6 +2,7 @@
 
 import io
 import logging
+import sys
 import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -424,3 +425,23 @@ def test_nothing_is_opened_before_it_is_needed(sdk: str) -> None:
     summarizer = MAKERS[sdk]("m-1")
     assert isinstance(summarizer, Summarizer)
     assert summarizer.name == {"openai": "openai_compatible", "anthropic": "anthropic"}[sdk]
+
+
+async def test_to_enter_one_loads_what_its_first_call_needs(sdk: str) -> None:
+    source = f"""
+import anyio, sys
+from turnfold.summarizers import {MAKERS[sdk].__name__} as Maker
+
+async def main():
+    maker = Maker("some-model", api_key="k", base_url="http://127.0.0.1:9")
+    before = {{*sys.modules}}
+    async with maker:
+        entered = {{*sys.modules}}
+        client = maker._client()
+        async with client:
+            print(len(entered - before) > 50, len({{*sys.modules}} - entered) < 10)
+
+anyio.run(main)
+"""
+    done = await anyio.run_process([sys.executable, "-c", source])
+    assert done.stdout.split() == [b"True", b"True"]

@@ -48,7 +48,8 @@ class Hosted(ABC, Generic[ClientT]):
 
     The client is made when it is first needed. Inside `async with` one client serves all calls and is closed at the
     end; outside of it each call makes and closes its own, which is safe in any event loop and costs a connection a
-    call. A `client` that is passed in is used as it is and never closed.
+    call. To enter it loads what the SDK loads on first use, which the first call of a process waits for otherwise,
+    within its deadline: some 200 ms. A `client` that is passed in is used as it is and never closed.
     """
 
     _sdk_name: str
@@ -136,6 +137,8 @@ class Hosted(ABC, Generic[ClientT]):
 
     async def __aenter__(self) -> Self:
         self._keeping = True
+        if self._given is None:
+            await self._prepared()
         return self
 
     async def __aexit__(
@@ -155,8 +158,7 @@ class Hosted(ABC, Generic[ClientT]):
         if self._given is not None:
             yield self._given
             return
-        if self._sdk_name not in _PREPARED:
-            await in_thread(self._prepare)
+        await self._prepared()
         token = anyio.lowlevel.current_token()
         if self._keeping:
             if self._kept is None:
@@ -171,6 +173,10 @@ class Hosted(ABC, Generic[ClientT]):
             yield own
         finally:
             await _close(own)
+
+    async def _prepared(self) -> None:
+        if self._sdk_name not in _PREPARED:
+            await in_thread(self._prepare)
 
     def _prepare(self) -> None:
         """Load what the SDK loads on first use, and the certificates: some 200 ms, once a process."""
