@@ -1,6 +1,7 @@
 """What a provider's reported usage says about counts: a factor for the next ones."""
 
 import math
+from collections.abc import Iterable
 from typing import Final
 
 import msgspec
@@ -8,81 +9,83 @@ import msgspec
 from turnfold.errors import ArgumentError
 from turnfold.model.counts import TokenCount
 
-_REMEMBERED: Final = 200
-"""Requests whose worth a calibration keeps: older ones fade."""
+_REMEMBERED: Final = 100
+"""Reports that a calibration keeps: the oldest go."""
 
-_ROOM: Final = 0.25
-"""By what share a report may lie off the factor, or by three deviations: a usage that holds what hosted tools fetched,
-or a document that only the server read, says nothing of the rest."""
-
-_MOST_ROOM: Final = 1.0
-"""The most by which one report moves the factor: to the double, or to the half."""
+_NORMAL: Final = 1.4826
+"""A standard deviation, for each median deviation of what is spread normally."""
 
 _SURE_WITHIN: Final = 3.0
 """Standard deviations of the interval around a calibrated count."""
+
+_MOST: Final = 0.95
+"""The share of the reports remembered that the interval would have held, however far they lay off."""
 
 
 class Calibration(msgspec.Struct, frozen=True):
     """A factor between counts and the usage that a provider reported for them. Plain data: keep one a model.
 
     Start with `Calibration()` and replace it after each reply: `calibration = calibration.observe(count, usage)`. It
-    holds four numbers, and nothing is remembered anywhere else. The factor is the mean ratio of reported tokens to
-    counted ones, the last 200 requests weighing most and each by the square root of its size, so it comes to the true
-    ratio as requests come in: for ratios that vary by a share `s` around it, within `3 * s / sqrt(n)` after n requests
-    of equal size. A report that is far off (hosted tools, content that only the server holds) counts as one that is
-    off by three deviations.
+    holds the ratios of the last 100 reports, and nothing is remembered anywhere else. The factor is their median, each
+    by the logarithm of its request's size: reports that are far off (hosted tools, content that only the server holds)
+    move it by no more than any other, as long as they are less than half. For ratios that vary by up to a share `s`
+    around the true one it is within `4 * s / sqrt(n)` after n requests, and a provider that counts otherwise from some
+    day on is followed after 50.
     """
 
-    weight: float = 0.0
-    """Requests seen, older ones for less."""
-    counted: float = 0.0
-    """The weights of these requests: square roots of the tokens counted."""
-    reported: float = 0.0
-    """These weights, each times the ratio of reported to counted."""
-    squares: float = 0.0
-    """Squared shares by which reports lay off the factor before them."""
+    reports: tuple[tuple[float, float], ...] = ()
+    """The last reports, oldest first: tokens reported for each counted one, and the report's weight."""
 
     def observe(self, count: TokenCount, usage: int) -> "Calibration":
         """Return the calibration that has also seen a request of `count` for which the provider reported `usage`.
 
         `usage` is all input tokens, cached ones included. A count or a usage of 0 teaches nothing and changes nothing.
-        Raises an `ArgumentError` where `usage` is negative. O(1).
+        Raises an `ArgumentError` where `usage` is negative. O(reports).
         """
         if usage < 0:
             raise ArgumentError(f"A number of tokens is not negative: {usage}")
         if count.n == 0 or usage == 0:
             return self
-        fade = 1 - 1 / _REMEMBERED
-        room = min(max(_ROOM, _SURE_WITHIN * self.deviation), _MOST_ROOM)
-        off = min(max(usage / count.n / self.factor, 1 / (1 + room)), 1 + room)
-        counted = math.sqrt(count.n)
-        return Calibration(
-            weight=self.weight * fade + 1,
-            counted=self.counted * fade + counted,
-            reported=self.reported * fade + counted * self.factor * off,
-            squares=self.squares * fade + ((off - 1) ** 2 if self.weight else 0.0),
-        )
+        report = usage / count.n, math.log1p(count.n)
+        return Calibration((*self.reports[1 - _REMEMBERED :], report))
 
     @property
     def factor(self) -> float:
         """Reported tokens for each counted one; 1.0 before anything was seen."""
-        return self.reported / self.counted if self.counted else 1.0
+        return _quantile(self.reports, 0.5) if self.reports else 1.0
 
     @property
     def deviation(self) -> float:
-        """By what share reports lay off what the factor made of the count, as a standard deviation; 1.0 before two."""
-        return math.sqrt(self.squares / (self.weight - 1)) if self.weight > 1 else 1.0
+        """By what share reports lie off the factor, as a standard deviation without the far off; 1.0 before two."""
+        return _NORMAL * _quantile(self._shares_off(), 0.5) if len(self.reports) > 1 else 1.0
 
     def apply(self, count: TokenCount) -> TokenCount:
-        """Return `count` times the factor, with an interval of three deviations; unchanged before two observations.
+        """Return `count` times the factor; unchanged before two observations.
 
-        The interval never leaves what `count` itself allows, unless the calibrated number does. O(1).
+        The interval is that of three deviations, wider where that would not hold 95 of 100 reports. It never leaves
+        what `count` itself allows, unless the calibrated number does. O(reports).
         """
-        if self.weight <= 1:
+        if len(self.reports) <= 1:
             return count
         n = round(count.n * self.factor)
-        room = math.ceil(n * _SURE_WITHIN * self.deviation * math.sqrt(1 + 1 / self.weight)) + 1
+        share = max(_SURE_WITHIN * self.deviation, _quantile(self._shares_off(), _MOST))
+        room = math.ceil(n * share * math.sqrt(1 + 1 / len(self.reports))) + 1
         lo, hi = max(0, n - room), n + room
         if count.source != "exact":
             lo, hi = min(n, max(lo, count.lo)), max(n, min(hi, count.hi))
         return TokenCount(n, lo, hi, "estimate")
+
+    def _shares_off(self) -> list[tuple[float, float]]:
+        factor = self.factor
+        return [(abs(ratio / factor - 1), weight) for ratio, weight in self.reports]
+
+
+def _quantile(weighted: Iterable[tuple[float, float]], share: float) -> float:
+    """Return the least value that, with all below it, has so large a share of the weight."""
+    ordered = sorted(weighted)
+    left = share * sum(weight for _, weight in ordered)
+    for value, weight in ordered:
+        left -= weight
+        if left <= 0:
+            return value
+    return ordered[-1][0]
