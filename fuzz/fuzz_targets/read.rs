@@ -219,7 +219,7 @@ fn scanned(transcript: &Transcript, options: &ScanOptions) {
     let first = turns.first().map_or(transcript.len(), |turn| turn.start);
     tiles(&turns, first..transcript.len());
     if transcript.len() <= MOST_FOR_TWINS {
-        assert_eq!(plain(found.pairs), naive::pair(transcript, options));
+        assert_eq!(plain(&found.pairs), naive::pair(transcript, options));
     }
 }
 
@@ -233,14 +233,14 @@ fn tiles(ranges: &[Range<usize>], whole: Range<usize>) {
     assert_eq!(at, whole.end);
 }
 
-fn plain(table: PairTable) -> naive::Table {
+fn plain(table: &PairTable) -> naive::Table {
     naive::Table {
-        pairs: table.pairs,
-        orphan_results: table.orphan_results,
-        remote_results: table.remote_results,
-        repeated_results: table.repeated_results,
-        pending: table.pending,
-        abandoned: table.abandoned,
+        pairs: table.pairs.clone(),
+        orphan_results: table.orphan_results.clone(),
+        remote_results: table.remote_results.clone(),
+        repeated_results: table.repeated_results.clone(),
+        pending: table.pending.clone(),
+        abandoned: table.abandoned.clone(),
     }
 }
 
