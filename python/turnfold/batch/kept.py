@@ -3,6 +3,7 @@
 import msgspec
 
 from turnfold.errors import JournalError
+from turnfold.model.decodable import decodable
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.result import Attempt, Coverage, Timings
 from turnfold.model.summary import Usage
@@ -42,7 +43,7 @@ def keep(outcome: CompactionResult | Skip) -> bytes:
 def kept(data: bytes, transcript: Transcript) -> CompactionResult | Skip:
     """Return the outcome that `transcript` had. No summarizer is asked; O(messages)."""
     try:
-        outcome = msgspec.json.decode(data, type=KeptResult | Skip)
+        outcome = msgspec.json.decode(data, type=decodable(KeptResult | Skip))
     except msgspec.MsgspecError as error:
         raise JournalError(f"the journal holds what is no outcome: {error}") from None
     if isinstance(outcome, Skip):

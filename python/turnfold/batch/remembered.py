@@ -9,6 +9,7 @@ import anyio
 import msgspec
 from msgspec import structs
 
+from turnfold.model.decodable import decodable
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
 from turnfold.summarizers.protocol import Summarizer, appends
 from turnfold.summarizers.threads import in_thread
@@ -51,7 +52,7 @@ class SharedReplies:
                 self._memory.move_to_end(key)
         if kept is None:
             return None
-        return structs.replace(msgspec.msgpack.decode(kept, type=SummaryReply), usage=NO_USAGE)
+        return structs.replace(msgspec.msgpack.decode(kept, type=decodable(SummaryReply)), usage=NO_USAGE)
 
     async def keep(self, key: bytes, reply: SummaryReply) -> None:
         """Keep a reply."""

@@ -23,6 +23,7 @@ from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of, settle
 from turnfold.cli.rewriting import read_target
 from turnfold.errors import JournalError
+from turnfold.model.decodable import decodable
 from turnfold.summarizers.protocol import Summarizer
 
 _CHECKPOINT_DOCUMENTS: Final = 200
@@ -165,7 +166,7 @@ class BatchRun:
     def _recall(self, run: FileRun) -> None:
         for document in self._journal.documents(run.journaled):
             self.totals.resumed += 1
-            records = msgspec.json.decode(document.records, type=list[CompactRecord])
+            records = msgspec.json.decode(document.records, type=decodable(list[CompactRecord]))
             for record in records:
                 self.totals.add(record)
             run.failed = run.failed or any(record.status == "failed" for record in records)

@@ -16,6 +16,7 @@ from turnfold.cli.batch_totals import Totals
 from turnfold.cli.compaction import CompactRecord
 from turnfold.cli.display import number
 from turnfold.cli.outputs import write_whole
+from turnfold.model.decodable import decodable
 from turnfold.model.price import Price
 from turnfold.model.summary import NO_USAGE
 
@@ -208,7 +209,7 @@ def write_report(
     """
     report = Report()
     for records in journal.all_records():
-        for record in msgspec.json.decode(records, type=list[CompactRecord]):
+        for record in msgspec.json.decode(records, type=decodable(list[CompactRecord])):
             report.add(record)
     for record in unread:
         report.add(record)

@@ -14,6 +14,7 @@ from turnfold.cli.faults import FOUND, OK, UNREADABLE, Fault, FaultLog, UsageErr
 from turnfold.cli.inputs import Document, InputFile, find_inputs
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_files, wanted_of
 from turnfold.errors import UnknownWindowError
+from turnfold.model.decodable import decodable
 from turnfold.model.difference import PlanDifference
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy
@@ -109,7 +110,7 @@ def read_plans(path: str, option: str) -> list[PlanRecord]:
     """
     try:
         lines = (sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()).splitlines()
-        return [msgspec.json.decode(line, type=PlanRecord) for line in lines if line.strip()]
+        return [msgspec.json.decode(line, type=decodable(PlanRecord)) for line in lines if line.strip()]
     except OSError as error:
         raise UsageError(f"{option} {path}: {error.strerror}") from None
     except msgspec.MsgspecError as error:

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import structs
 
 from turnfold.errors import CorruptStoreError, StoreUnavailableError
+from turnfold.model.decodable import decodable
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.stored import Lease, StoredSession, StoredSummary, check_conversation
 from turnfold.stores.owner import Owner, Pending, this_process
@@ -145,7 +146,7 @@ class BlockingStore(ABC):
 
     def _decoded(self, record: bytes, shape: type[_Struct], conversation: str) -> _Struct:
         try:
-            return msgspec.json.decode(record, type=shape)
+            return msgspec.json.decode(record, type=decodable(shape))
         except (msgspec.MsgspecError, UnicodeDecodeError, TypeError) as error:
             raise CorruptStoreError(
                 f"{self._place()}: a {shape.__name__} of conversation {conversation!r} cannot be read ({error}); "

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import structs
 
 from turnfold.errors import NoSummaryError, SummarizerError
+from turnfold.model.decodable import decodable
 from turnfold.model.judgement import DEFAULT_REPLY_POLICY, ReplyFault
 from turnfold.model.result import Attempt, AttemptOutcome
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest, Usage
@@ -243,7 +244,7 @@ def _in_time(wait_seconds: float | None) -> bool:
 def _reported(usage: object) -> Usage:
     """Return a usage that can be added up: a good text is not lost because its price is not known."""
     try:
-        return msgspec.convert(msgspec.to_builtins(usage), Usage)
+        return msgspec.convert(msgspec.to_builtins(usage), decodable(Usage))
     except (msgspec.ValidationError, TypeError):
         return NO_USAGE
 

@@ -9,6 +9,7 @@ import msgspec
 
 from turnfold import checks
 from turnfold.errors import ArgumentError, SummarizerError, TurnfoldError
+from turnfold.model.decodable import decodable
 from turnfold.model.provider import ProviderRequest
 from turnfold.model.summary import NO_USAGE, Usage
 from turnfold.planning.provider import provider_body
@@ -115,17 +116,17 @@ async def _send(client: "AsyncOpenAI | AsyncAnthropic", sdk_name: str, request: 
 
 def _read(transcript: Transcript, answer: bytes) -> ProviderCompaction:
     if transcript.format == "openai.responses":
-        compacted = msgspec.json.decode(answer, type=_OpenAIAnswer)
+        compacted = msgspec.json.decode(answer, type=decodable(_OpenAIAnswer))
         if not compacted.output:
             raise SummarizerError("The answer has no items", "garbled")
         # The items stand for what the server held, too.
         made = _with_messages(transcript, "input", compacted.output, ("previous_response_id",))
         return ProviderCompaction(made, _openai_usage(compacted.usage or {}), compacted.model)
-    message = msgspec.json.decode(answer, type=_AnthropicAnswer)
-    blocks = [raw for raw in message.content if msgspec.json.decode(raw, type=_Block).type == "compaction"]
+    message = msgspec.json.decode(answer, type=decodable(_AnthropicAnswer))
+    blocks = [raw for raw in message.content if msgspec.json.decode(raw, type=decodable(_Block)).type == "compaction"]
     if len(blocks) != 1:
         raise SummarizerError(f"The answer has {len(blocks)} compactions instead of one", "garbled")
-    if not msgspec.json.decode(blocks[0], type=_Block).content:
+    if not msgspec.json.decode(blocks[0], type=decodable(_Block)).content:
         raise SummarizerError("The provider says that its compaction failed", "unavailable")
     turn = msgspec.Raw(b'{"role":"assistant","content":[' + bytes(blocks[0]) + b"]}")
     made = _with_messages(transcript, "messages", [turn], ("compaction", "context_management"))
