@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -407,22 +407,20 @@ def two_to_one(call: Call, repeats: int, run: Callable[[Call, int], float]) -> f
 
 
 def in_threads(work: Call, at_once: int) -> float:
-    threads = [threading.Thread(target=work) for _ in range(at_once)]
-    started = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - started
+    return worked([threading.Thread(target=work) for _ in range(at_once)])
 
 
 def in_processes(work: Call, at_once: int) -> float:
-    processes = [multiprocessing.get_context("fork").Process(target=work) for _ in range(at_once)]
+    fork = multiprocessing.get_context("fork")
+    return worked([fork.Process(target=work) for _ in range(at_once)])
+
+
+def worked(workers: Sequence[threading.Thread | multiprocessing.process.BaseProcess]) -> float:
     started = time.perf_counter()
-    for process in processes:
-        process.start()
-    for process in processes:
-        process.join()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     return time.perf_counter() - started
 
 

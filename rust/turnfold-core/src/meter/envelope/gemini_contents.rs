@@ -111,8 +111,7 @@ impl Envelope for GeminiEnvelope {
     }
 
     fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        let before_3 = matches!(version_of(model, "gemini"), Some((..3, _)));
-        let later = if before_3 { 0 } else { u64::from(count.later) };
+        let later = if is_before_3(model) { 0 } else { u64::from(count.later) };
         // Nothing stays nothing, which an interval would not be.
         if count.hi > 0 {
             TokenCount::estimate((count.n + later).min(count.hi), count.lo, count.hi)
@@ -142,8 +141,7 @@ impl Envelope for GeminiEnvelope {
                 + transcript.section_tokens_for(encoding, model, Section::Tools);
             if let Some(schema) = head.schema {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
-                let before_3 = matches!(version_of(model, "gemini"), Some((..3, _)));
-                let percent = if before_3 { 50 } else { 0 };
+                let percent = if is_before_3(model) { 50 } else { 0 };
                 parts = parts + TokenCount::estimate(share(tokens, percent), 0, share(tokens, 260) + 100);
             }
             if head.remote.is_some() {
@@ -153,6 +151,11 @@ impl Envelope for GeminiEnvelope {
         };
         messages + head.counts.outside(encoding, model, memo)
     }
+}
+
+/// Whether a model is of a generation before Gemini 3; of a name that says no version nobody knows.
+fn is_before_3(model: &str) -> bool {
+    matches!(version_of(model, "gemini"), Some((..3, _)))
 }
 
 /// Tool definitions. A tool that the provider runs brings a prompt of its own, and what it found in the first rounds of
