@@ -133,6 +133,22 @@ def test_claude_counts_a_prompt_for_tools_and_more_where_a_call_is_demanded() ->
     assert 490 < free.tokens().n - bare.tokens().n < 530
 
 
+def test_claude_behind_bedrock_counts_a_demanded_call_and_other_models_do_not() -> None:
+    def count(model: str, choice: dict[str, object]) -> int:
+        tool = {"toolSpec": {"name": "look", "inputSchema": {"json": {"type": "object"}}}}
+        body = {
+            "modelId": model,
+            "messages": [{"role": "user", "content": [{"text": "x"}]}],
+            "toolConfig": {"tools": [tool], "toolChoice": choice},
+        }
+        return Transcript.from_json(json.dumps(body).encode()).tokens().n
+
+    choices: tuple[dict[str, object], ...] = ({"auto": {}}, {"any": {}}, {"tool": {"name": "look"}})
+    free, *demanded = (count("anthropic.claude-sonnet-4-5", choice) for choice in choices)
+    assert [n - free for n in demanded] == [100, 100]
+    assert len({count("amazon.nova-pro", choice) for choice in choices}) == 1
+
+
 def test_encrypted_reasoning_is_counted_by_its_length_and_its_summary_is_not() -> None:
     def body(letters: int, summary: str) -> bytes:
         texts = [{"type": "summary_text", "text": summary}] if summary else []

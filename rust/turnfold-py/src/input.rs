@@ -47,11 +47,14 @@ pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>
     Ok(Cow::Owned(String::from_utf16_lossy(&units)))
 }
 
-/// A long text that is not ASCII, read with the interpreter free now and then: to encode a megabyte takes milliseconds.
-/// `None` for any other, and for one with halves of surrogate pairs, which may lie on either side of a cut.
+/// So many characters beyond ASCII Python encodes in one go, in a millisecond or two, and keeps for the next call.
+const ENCODED_WHOLE: usize = 1 << 20;
+
+/// A very long text that is not ASCII, read with the interpreter free now and then. `None` for any other, and for one with
+/// halves of surrogate pairs, which may lie on either side of a cut.
 fn in_pieces(string: &Bound<'_, PyString>) -> PyResult<Option<String>> {
     let characters = string.len()?;
-    if characters <= WHOLE_TEXT || string.call_method0("isascii")?.is_truthy()? {
+    if characters <= ENCODED_WHOLE || string.call_method0("isascii")?.is_truthy()? {
         return Ok(None);
     }
     let mut whole = String::with_capacity(2 * characters);

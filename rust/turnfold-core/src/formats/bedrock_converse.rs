@@ -133,8 +133,11 @@ impl WireFormat for BedrockConverse {
     fn read_head(&self, body: Value<'_>, head: &mut Head) {
         let model = body.get("modelId").filter(|v| v.is_string()).map(Value::span);
         head.model = head.model.or(model);
-        let tools = body.get("toolConfig").and_then(|config| config.get("tools"));
+        let config = body.get("toolConfig");
+        let tools = config.and_then(|config| config.get("tools"));
         head.tools = tools.filter(|v| !v.is_null()).map(Value::span);
+        let choice = config.and_then(|config| config.get("toolChoice"));
+        head.demands_call = choice.is_some_and(|c| c.get("any").is_some() || c.get("tool").is_some());
         let schema = body.get("outputConfig").and_then(|config| config.get("textFormat"));
         head.schema = schema.filter(|v| v.is_object()).map(Value::span);
         head.thinking = body.get("additionalModelRequestFields").is_some_and(thinks);

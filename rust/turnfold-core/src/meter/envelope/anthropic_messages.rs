@@ -18,7 +18,7 @@ use crate::meter::TokenCount;
 use crate::meter::count::Counted;
 use crate::meter::media::{Pixels, image_pixels};
 use crate::meter::models::version_of;
-use crate::transcript::{Block, BlockKind, Message, Transcript};
+use crate::transcript::{Block, BlockKind, Head, Message, Transcript};
 
 /// The framing.
 #[derive(Debug)]
@@ -136,9 +136,7 @@ impl Envelope for AnthropicEnvelope {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 300);
             }
-            if head.demands_call && head.tools.is_some() {
-                parts = parts + TokenCount::estimate(100, 0, 150);
-            }
+            parts = parts + demand_of(head);
             if head.thinking {
                 parts = parts + TokenCount::estimate(if is_newer(model) { 0 } else { 28 }, 0, 60);
             }
@@ -152,6 +150,15 @@ impl Envelope for AnthropicEnvelope {
 /// Claude up to 4.6 at first and 490 later, 310 to 380 of Claude 5.
 pub(super) fn prompt_of(model: &str) -> (u64, u64) {
     if is_newer(model) { (320, 140) } else { (490, 105) }
+}
+
+/// What a demand for a call adds to the prompt of tools.
+pub(super) fn demand_of(head: &Head) -> TokenCount {
+    if head.demands_call && head.tools.is_some() {
+        TokenCount::estimate(100, 0, 150)
+    } else {
+        TokenCount::ZERO
+    }
 }
 
 /// Tool definitions and their prompt of 150 to 530 tokens. A tool that the provider defines hides a definition of up to

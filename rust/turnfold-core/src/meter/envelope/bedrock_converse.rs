@@ -8,7 +8,7 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::anthropic_messages::{AnthropicEnvelope, prompt_of};
+use super::anthropic_messages::{AnthropicEnvelope, demand_of, prompt_of};
 use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
@@ -110,6 +110,9 @@ impl Envelope for BedrockEnvelope {
             if let Some(schema) = head.schema {
                 let tokens = json_tokens(schema, head.source.bytes(), encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 400);
+            }
+            if model.contains("claude") {
+                parts = parts + demand_of(head);
             }
             if head.thinking {
                 parts = parts + TokenCount::estimate(25, 0, 60);
