@@ -38,6 +38,15 @@ def test_counts_and_ids_are_tiktokens(oracle: Oracle, encoding: str, text: str) 
     )
 
 
+@pytest.mark.parametrize("unit", ["naïve ", "日本語", "👩‍💻 ", "x\ud83d", "\ud83d\ude00", "é\udfff"])
+def test_texts_of_over_a_million_characters_are_taken_whole_in_pieces(unit: str) -> None:
+    most = 1 << 20
+    for length in (most, most + 1, most + (1 << 17) + 1):
+        text = (unit * (length // len(unit) + 1))[:length]
+        read = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        assert _core.decode(_core.encode(text, "o200k_base"), "o200k_base") == read.encode()
+
+
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @given(texts=st.lists(TEXTS, max_size=8))
 def test_many_are_counted_as_one_by_one(encoding: str, texts: list[str]) -> None:
