@@ -44,18 +44,21 @@ impl ThreadMemory {
     }
 }
 
+/// Room for all pieces of a batch: a power of two, so that no place in it needs a division.
+pub(crate) const UNSEEN: usize = ROOM.next_power_of_two();
+
 /// The pieces that are counted at a time.
 pub(crate) struct Batch {
     pub(crate) ends: Ends,
     /// Those that the thread does not remember, at the front.
-    pub(crate) unseen: [Unseen; ROOM],
+    pub(crate) unseen: [Unseen; UNSEEN],
 }
 
 impl Default for Batch {
     fn default() -> Self {
         Self {
             ends: Ends::default(),
-            unseen: [Unseen::default(); ROOM],
+            unseen: [Unseen::default(); UNSEEN],
         }
     }
 }
@@ -90,10 +93,13 @@ impl Seen {
         }
     }
 
-    /// The remembered count of a short piece, 0 if there is none.
+    /// The short pieces, to be looked up many at a time.
     #[inline(always)]
-    pub(crate) fn recent<I: Isa>(&self, key: Key, hash: u64) -> usize {
-        self.recent.get(hash).map_or(0, |line| I::find(line, key))
+    pub(crate) fn recent(&self) -> Recent<'_> {
+        Recent {
+            lines: &self.recent.table,
+            shift: self.recent.shift,
+        }
     }
 
     /// The remembered count of a short piece that is no token, 0 if there is none.
@@ -136,6 +142,22 @@ impl Seen {
         } else {
             count()
         }
+    }
+}
+
+/// See [`Seen::recent`].
+#[derive(Clone, Copy)]
+pub(crate) struct Recent<'a> {
+    lines: &'a [Line],
+    shift: u32,
+}
+
+impl Recent<'_> {
+    /// The remembered count of a short piece, 0 if there is none.
+    #[inline(always)]
+    pub(crate) fn count<I: Isa>(self, key: Key, hash: u64) -> usize {
+        let line = self.lines.get((hash >> self.shift) as usize);
+        line.map_or(0, |line| I::find(line, key))
     }
 }
 

@@ -5,11 +5,11 @@ use std::fmt;
 use crate::Encoding;
 use crate::bounds::{self, Bounds, Marked};
 use crate::merge::Scratch;
-use crate::scan::{Pattern, Pieces, ROOM};
+use crate::scan::{Pattern, Pieces};
 use crate::simd::{Baseline, Isa, Level, Work, dispatch};
 use crate::special;
 use crate::tables::{KEY_BYTES, Tables, hash, key_at, length_of};
-use crate::thread_memory::{self, Batch, Seen, ThreadMemory, Unseen};
+use crate::thread_memory::{self, Batch, Seen, ThreadMemory, UNSEEN, Unseen};
 use crate::vocabulary::LONGEST_TOKEN;
 
 /// An id that [`crate::Tokenizer::decode`] does not know.
@@ -253,7 +253,7 @@ impl PublishedTokenizer {
         }
         let key = key_at(text, start, end);
         let hash = hash(key);
-        match seen.recent::<Baseline>(key, hash) {
+        match seen.recent().count::<Baseline>(key, hash) {
             0 => self.count_unseen::<Baseline>(&mut [Unseen { key, hash, end }], text, seen, scratch),
             count => count,
         }
@@ -346,25 +346,26 @@ impl<W: Watch> Work for CountPieces<'_, W> {
             let mut waiting = 0;
             for places in ends.places().chunks(AT_ONCE) {
                 // What is looked up is fetched side by side, while the keys of the others are made.
-                let (mut keys, mut hashes) = ([0; AT_ONCE], [0; AT_ONCE]);
-                for ((end, key), hash_of_key) in places.iter().zip(&mut keys).zip(&mut hashes) {
+                let mut short = [Unseen::default(); AT_ONCE];
+                let mut count_short = 0;
+                for &end in places {
                     if end - start > KEY_BYTES {
-                        count += tokenizer.count_long(text.get(start..*end).unwrap_or_default(), seen, scratch);
+                        count += tokenizer.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
                     } else {
-                        *key = key_at(text, start, *end);
-                        *hash_of_key = hash(*key);
-                        seen.prefetch(*hash_of_key);
+                        let key = key_at(text, start, end);
+                        let hash = hash(key);
+                        seen.prefetch(hash);
+                        short[count_short % AT_ONCE] = Unseen { key, hash, end };
+                        count_short += 1;
                     }
-                    start = *end;
+                    start = end;
                 }
-                for ((&end, &key), &hash) in places.iter().zip(&keys).zip(&hashes) {
-                    if key == 0 {
-                        continue;
-                    }
-                    let known = seen.recent::<I>(key, hash);
+                let recent = seen.recent();
+                for piece in short.get(..count_short).unwrap_or_default() {
+                    let known = recent.count::<I>(piece.key, piece.hash);
                     count += known;
                     // Written always, kept only if unseen: whether a piece was seen is no branch to guess at.
-                    unseen[waiting % ROOM] = Unseen { key, hash, end };
+                    unseen[waiting % UNSEEN] = *piece;
                     waiting += usize::from(known == 0);
                 }
             }
