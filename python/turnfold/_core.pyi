@@ -120,7 +120,7 @@ class Transcript:
     def open_results(
         self, encoding: str, start: int, stop: int, options: _Options, short_bytes: int, beginning: str
     ) -> list[tuple[int, int, int, str | None, str | None]]: ...
-    def block_heads(self) -> list[list[tuple[_Kind, str | None, bool, bool, int]]]: ...
+    def block_heads(self) -> tuple[list[int], list[_Kind], list[str | None], list[bool], list[bool], list[int]]: ...
     def parts(
         self, start: int, stop: int
     ) -> tuple[list[int], list[_Kind], list[str], list[str | None], list[str | None], list[bool]]: ...
@@ -205,7 +205,7 @@ def scan(
     transcript: Transcript, before: Transcript | None, options: _Options
 ) -> tuple[
     list[_Finding],
-    list[tuple[str | None, int, int, int, int, bool]],
+    tuple[list[str | None], list[int], list[int], list[int], list[int], list[bool]],
     list[_Place],
     list[_Place],
     list[_Place],

@@ -35,7 +35,7 @@ def scan(
     return IntegrityReport(
         ok=all(finding.severity != "error" for finding in found),
         findings=found,
-        pairs=tuple(Pair(*fields) for fields in pairs),
+        pairs=tuple(Pair(*fields) for fields in zip(*pairs, strict=True)),
         pending=tuple(CallPlace(*fields) for fields in pending),
         orphan_results=tuple(CallPlace(*fields) for fields in orphans),
         abandoned_calls=tuple(CallPlace(*fields) for fields in abandoned),

@@ -3,7 +3,7 @@
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, starmap
+from itertools import islice
 from typing import Final, Self
 
 from turnfold import _core
@@ -252,7 +252,9 @@ class Transcript:
     def block_heads(self) -> tuple[tuple[BlockHead, ...], ...]:
         """Each message's blocks without their texts. O(blocks) the first time, then remembered."""
         if self._block_heads is None:
-            self._block_heads = tuple(tuple(starmap(BlockHead, heads)) for heads in self.kernel.block_heads())
+            lengths, kinds, names, failed, rewritable, sizes = self.kernel.block_heads()
+            heads = map(BlockHead, kinds, names, failed, rewritable, sizes)
+            self._block_heads = tuple(tuple(islice(heads, length)) for length in lengths)
         return self._block_heads
 
     def places(self, kind: BlockKind, start: int = 0) -> list[tuple[int, int, str | None]]:

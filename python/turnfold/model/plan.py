@@ -72,14 +72,14 @@ class Skip(msgspec.Struct, frozen=True, tag="skip"):
     attempts: tuple[Attempt, ...] = ()
 
 
-class KeepRange(msgspec.Struct, frozen=True, tag="keep"):
+class KeepRange(msgspec.Struct, frozen=True, gc=False, tag="keep"):
     """Messages `[start, stop)` leave as they are, byte for byte."""
 
     start: int
     stop: int
 
 
-class StripBlocks(msgspec.Struct, frozen=True, tag="strip"):
+class StripBlocks(msgspec.Struct, frozen=True, gc=False, tag="strip"):
     """Message `start` (`stop = start + 1`) stays without `blocks`; every other byte of it stays."""
 
     start: int
@@ -87,7 +87,7 @@ class StripBlocks(msgspec.Struct, frozen=True, tag="strip"):
     blocks: tuple[int, ...]
 
 
-class DropRange(msgspec.Struct, frozen=True, tag="drop"):
+class DropRange(msgspec.Struct, frozen=True, gc=False, tag="drop"):
     """Messages `[start, stop)` go, and no summary stands for them.
 
     `because` says why: the provider has folded them into a message that stays (`folded`), or the policy drops them
@@ -138,7 +138,7 @@ class SummaryHole(msgspec.Struct, frozen=True, tag="summary"):
         return without(self.start, self.stop, self.kept)
 
 
-class EditBlocks(msgspec.Struct, frozen=True, tag="edit"):
+class EditBlocks(msgspec.Struct, frozen=True, gc=False, tag="edit"):
     """Message `start` (`stop = start + 1`) stays with other texts.
 
     The texts of `blocks` are cut to `max_tokens` tokens each, of which `side` stays. `replaced` are blocks with the

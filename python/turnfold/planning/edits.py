@@ -3,7 +3,11 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Final
+
+import msgspec
 
 from turnfold.checks import open_results
 from turnfold.meter import count_many
@@ -19,22 +23,40 @@ _LONGEST_NAME: Final = 64
 _LONGEST_MASK_BYTES: Final = 1 << 10
 """What such a line takes at most, though every character of the name were escaped."""
 
-_Open = dict[int, list[tuple[int, int, str | None]]]
-"""The results of each message that may still change: their blocks, their tokens, their tools."""
+_BY_MESSAGE: Final = attrgetter("message")
 
-_Masked = tuple[int, str, int]
-"""A result that may be masked: its block, the line for it, its tokens."""
+
+class _Open(msgspec.Struct, frozen=True, gc=False):
+    """A result that may still change: where it stands, its tokens, its tool."""
+
+    message: int
+    block: int
+    tokens: int
+    tool: str | None
+
+
+class _Masked(msgspec.Struct, frozen=True, gc=False):
+    """A result that may be masked: where it stands, the line for it, its tokens."""
+
+    message: int
+    block: int
+    line: str
+    tokens: int
 
 
 def truncate_results(draft: Draft, step: TruncateResults) -> None:
     """Shorten kept tool results, the largest first, until the target is met; further where nothing else can meet it."""
     if draft.is_met():
         return
-    sizes = _open(draft, step.keep, step.scope)
-    largest_first = sorted(sizes, key=lambda i: -max((tokens for _, tokens, _ in sizes[i]), default=0))
+    results = _open(draft, step.keep, step.scope)
+    most: dict[int, int] = {}
+    for one in results:
+        most[one.message] = max(one.tokens, most.get(one.message, 0))
+    # Those of one message stay side by side: messages of equal size keep their order.
+    results.sort(key=lambda one: -most[one.message])
     changed = False
     for max_tokens in _levels(step):
-        changed = draft.edit(_cuts(draft, step, sizes, largest_first, max_tokens)) or changed
+        changed = draft.edit(_cuts(draft, step, results, max_tokens)) or changed
         if draft.is_met():
             return
         # Below the size that the policy asks for, only as far as the limit demands.
@@ -45,14 +67,10 @@ def truncate_results(draft: Draft, step: TruncateResults) -> None:
 
 
 def _cuts(
-    draft: Draft,
-    step: TruncateResults,
-    sizes: _Open,
-    largest_first: Iterable[int],
-    max_tokens: int,
+    draft: Draft, step: TruncateResults, largest_first: Iterable[_Open], max_tokens: int
 ) -> Iterator[tuple[int, Edited]]:
-    for index in largest_first:
-        large = tuple(block for block, tokens, _ in sizes[index] if tokens > max_tokens)
+    for index, results in groupby(largest_first, _BY_MESSAGE):
+        large = tuple([one.block for one in results if one.tokens > max_tokens])
         if not large:
             return
         before = draft.edited.get(index)
@@ -62,8 +80,8 @@ def _cuts(
 def mask_results(draft: Draft, step: MaskResults) -> None:
     """Mask old tool results, the oldest first."""
     masked = [
-        (index, [(block, _line("Old", name, tokens), tokens) for block, tokens, name in results])
-        for index, results in _open(draft, step.keep, step.scope, step.grid).items()
+        _Masked(one.message, one.block, _line("Old", one.tool, one.tokens), one.tokens)
+        for one in _open(draft, step.keep, step.scope, step.grid)
     ]
     if not draft.edit(_masks(draft, masked, step.scope.min_tokens)) and not draft.is_met():
         draft.note("nothing_to_compact", "No old tool result would be shorter as one line.")
@@ -72,16 +90,12 @@ def mask_results(draft: Draft, step: MaskResults) -> None:
 def dedupe_results(draft: Draft, step: DedupeResults) -> None:
     """Replace results that a later one repeats, or whose file was read again by the same call."""
     ground, transcript = draft.ground, draft.transcript
-    wanted = {
-        (index, block): tokens
-        for index, results in _open(draft, step.keep, step.scope).items()
-        for block, tokens, _ in results
-    }
+    wanted = {(one.message, one.block): one.tokens for one in _open(draft, step.keep, step.scope)}
     reads = _reads(transcript) if step.superseded else frozenset[tuple[int, int]]()
     parts = list(transcript.parts(0, len(transcript)))
     said: set[tuple[str, str, str]] = set()
     done: set[tuple[str, str]] = set()
-    found: dict[int, list[_Masked]] = {}
+    found: list[_Masked] = []
     for pair in reversed(ground.report.pairs):
         call = parts[pair.call_message][pair.call_block]
         result = parts[pair.result_message][pair.result_block]
@@ -94,18 +108,19 @@ def dedupe_results(draft: Draft, step: DedupeResults) -> None:
         tokens = wanted.get((pair.result_message, pair.result_block))
         if tokens is not None and (repeated or outdated):
             line = _line("Repeated" if repeated else "Outdated", call.name, tokens)
-            found.setdefault(pair.result_message, []).append((pair.result_block, line, tokens))
-    if not draft.edit(_masks(draft, sorted(found.items()), step.scope.min_tokens)) and not draft.is_met():
+            found.append(_Masked(pair.result_message, pair.result_block, line, tokens))
+    found.sort(key=_BY_MESSAGE)
+    if not draft.edit(_masks(draft, found, step.scope.min_tokens)) and not draft.is_met():
         draft.note("nothing_to_compact", "No tool result says what a later one says again.")
 
 
-def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> _Open:
-    """Find the results that may still change, after what an earlier step replaces, and before the tail."""
+def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[_Open]:
+    """Find the results that may still change, after what an earlier step replaces, and before the tail, in order."""
     ground, encoding = draft.ground, draft.measure.encoding
     tail = on_grid(ground, resolved(ground, keep, draft.limit_tokens), grid, encoding)
     stop = max(tail_start(ground, tail, encoding), draft.kept_from)
     spared = spares(ground, scope)
-    found: _Open = {}
+    found: list[_Open] = []
     results = open_results(
         draft.transcript,
         draft.kept_from,
@@ -120,16 +135,16 @@ def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> _Open:
         if edit is not None and any(block == taken for taken, _ in edit.replaced):
             continue
         if (text is None or not _MASK.fullmatch(text)) and not spared(index):
-            found.setdefault(index, []).append((block, tokens, name))
+            found.append(_Open(index, block, tokens, name))
     return found
 
 
-def _masks(draft: Draft, results: Sequence[tuple[int, list[_Masked]]], min_tokens: int) -> Iterator[tuple[int, Edited]]:
-    """Put a line in the place of each result where that is shorter."""
-    lines = list({line: None for _, found in results for _, line, tokens in found if tokens >= min_tokens})
+def _masks(draft: Draft, results: Sequence[_Masked], min_tokens: int) -> Iterator[tuple[int, Edited]]:
+    """Put a line in the place of each result where that is shorter. Those of a message stand side by side."""
+    lines = list({one.line: None for one in results if one.tokens >= min_tokens})
     left = dict(zip(lines, count_many(lines, draft.measure.encoding), strict=True))
-    for index, found in results:
-        masks = [(block, line) for block, line, tokens in found if left.get(line, tokens) < tokens]
+    for index, found in groupby(results, _BY_MESSAGE):
+        masks = [(one.block, one.line) for one in found if left.get(one.line, one.tokens) < one.tokens]
         if not masks:
             continue
         before = draft.edited.get(index)
@@ -152,19 +167,9 @@ def _tool(name: str | None) -> str:
 
 
 def _reads(transcript: Transcript) -> frozenset[tuple[int, int]]:
-    """Find the calls that read a file: digests come a call, in order."""
-    kinds: dict[int, list[str]] = {}
-    for digest in transcript.digests():
-        kinds.setdefault(digest.message, []).append(digest.kind)
-    called: dict[int, list[int]] = {}
-    for index, block, _ in transcript.places("tool_call"):
-        called.setdefault(index, []).append(block)
-    found: set[tuple[int, int]] = set()
-    for index, named in kinds.items():
-        calls = called.get(index, [])
-        if len(calls) == len(named):
-            found.update((index, call) for call, kind in zip(calls, named, strict=True) if kind == "read")
-    return frozenset(found)
+    """Find the calls that read a file: there is a digest of each call, in order."""
+    calls = zip(transcript.places("tool_call"), transcript.digests(), strict=True)
+    return frozenset((message, block) for (message, block, _), digest in calls if digest.kind == "read")
 
 
 def _levels(step: TruncateResults) -> Iterator[int]:

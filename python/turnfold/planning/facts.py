@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import groupby
+from operator import attrgetter
 from typing import Final, get_args
 
 import msgspec
@@ -77,10 +79,8 @@ def facts_of(
     }
     found: list[ToolFacts] = []
     for part in parts:
-        digests: dict[int, list[ToolDigest]] = {}
-        for digest in transcript.digests(part.start, part.stop):
-            digests.setdefault(digest.message, []).append(digest)
-        for index, own in digests.items():
+        digests = transcript.digests(part.start, part.stop)
+        for index, own in groupby(digests, attrgetter("message")):
             blocks = transcript.blocks(index)
             calls = [k for k, block in enumerate(blocks) if block.kind == "tool_call"]
             for at, digest in zip(calls, own, strict=False):

@@ -1,6 +1,6 @@
 """How much a group of messages is worth keeping, by what it holds: what costs least to lose goes first."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
@@ -25,21 +25,22 @@ PRIORITIES: Final = MappingProxyType(
 def priorities_of(ground: Ground, groups: Sequence[range]) -> list[int]:
     """Return the worth of each group, in order: that of the most valuable thing in it. O(blocks)."""
     spoken = frozenset(ground.spoken)
-    called: dict[int, set[str]] = {}
+    called: dict[int, int] = {}
     for digest in ground.transcript.digests(groups[0].start, groups[-1].stop) if groups else ():
-        called.setdefault(digest.message, set()).add("error" if digest.is_error else digest.kind)
-    return [max(PRIORITIES[name] for name in _classes(ground, group, spoken, called)) for group in groups]
+        worth = PRIORITIES["error" if digest.is_error else digest.kind]
+        called[digest.message] = max(worth, called.get(digest.message, 0))
+    return [max(_worths(ground, group, spoken, called), default=PRIORITIES["other"]) for group in groups]
 
 
-def _classes(ground: Ground, group: range, spoken: Collection[int], called: Mapping[int, set[str]]) -> set[str]:
-    calls = {name for index in group for name in called.get(index, ())}
-    found = set(calls)
+def _worths(ground: Ground, group: range, spoken: Collection[int], called: Mapping[int, int]) -> Iterator[int]:
+    """Give the worth of what is in a group; `called` has that of each message's calls."""
+    calls = [called[index] for index in group if index in called]
+    yield from calls
     for index in group:
         speaker = ground.transcript.speakers[index]
         if speaker in {"system", "developer"}:
-            found.add("instructions")
+            yield PRIORITIES["instructions"]
         elif index in spoken:
-            found.add("user")
+            yield PRIORITIES["user"]
         elif speaker == "assistant" and not calls:
-            found.add("assistant")
-    return found or {"other"}
+            yield PRIORITIES["assistant"]

@@ -55,7 +55,7 @@ def _is_answered(transcript: Transcript) -> bool:
     last = len(transcript) - 1
     if last < 0 or transcript.speakers[last] != "assistant":
         return False
-    kinds = {head.kind for head in transcript.block_heads[last]}
+    kinds = {block.kind for block in transcript.blocks(last)}
     return "text" in kinds and "tool_call" not in kinds
 
 

@@ -10,7 +10,7 @@ from turnfold.transcript import Transcript
 _GAP_TOKENS = 6
 
 
-class Edited(msgspec.Struct, frozen=True):
+class Edited(msgspec.Struct, frozen=True, gc=False):
     """A kept message with other texts: those of `blocks` cut to `max_tokens` tokens each, and those of `replaced`."""
 
     blocks: tuple[int, ...] = ()

@@ -185,7 +185,8 @@ def _least_important(ground: Ground, groups: list[range], measure: Measure, over
     worth = priorities_of(ground, groups)
     chosen: list[range] = []
     freed = 0
-    for _, group in sorted(zip(worth, groups, strict=True), key=lambda pair: (pair[0], pair[1].start)):
+    # Of groups that are worth as much, the first goes first.
+    for group in (groups[place] for place in sorted(range(len(groups)), key=worth.__getitem__)):
         if freed >= over_tokens:
             break
         chosen.append(group)

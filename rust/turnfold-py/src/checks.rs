@@ -42,8 +42,15 @@ type FindingFields = (
 );
 /// `code`, `category`, format, `rule`, `severity`.
 type RuleFields = (&'static str, &'static str, &'static str, &'static str, &'static str);
-/// `call_id`, call's message and block, result's message and block, `misplaced`.
-type PairFields = (Option<String>, usize, usize, usize, usize, bool);
+/// Of all pairs `call_id`, call's message and block, result's message and block, `misplaced`.
+type PairColumns = (
+    Rows<Option<String>>,
+    Rows<usize>,
+    Rows<usize>,
+    Rows<usize>,
+    Rows<usize>,
+    Rows<bool>,
+);
 /// `call_id`, message, block.
 type PlaceFields = (Option<String>, usize, usize);
 /// Pairs, then pending and abandoned calls, orphan, repeated and misplaced results.
@@ -60,7 +67,7 @@ type BlockerFields = (&'static str, String, Option<String>, usize, usize);
 /// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids, unknown kinds.
 type ScanFields = (
     Rows<FindingFields>,
-    Rows<PairFields>,
+    PairColumns,
     Rows<PlaceFields>,
     Rows<PlaceFields>,
     Rows<PlaceFields>,
@@ -91,21 +98,17 @@ pub(crate) fn scan(
     scanned(py, transcript, before, options, |transcript, scan| {
         let table = scan.pairs;
         let place = |at: &BlockRef| (table.call_id(transcript, *at), at.message, at.block);
-        let pairs = table.pairs.iter().map(|pair| {
-            let (call, result) = (pair.call, pair.result);
-            let id = table.call_id(transcript, call);
-            (
-                id,
-                call.message,
-                call.block,
-                result.message,
-                result.block,
-                pair.misplaced,
-            )
-        });
+        let pairs = &table.pairs;
         (
             scan.findings.into_iter().map(finding).collect(),
-            pairs.collect(),
+            (
+                pairs.iter().map(|p| table.call_id(transcript, p.call)).collect(),
+                pairs.iter().map(|p| p.call.message).collect(),
+                pairs.iter().map(|p| p.call.block).collect(),
+                pairs.iter().map(|p| p.result.message).collect(),
+                pairs.iter().map(|p| p.result.block).collect(),
+                pairs.iter().map(|p| p.misplaced).collect(),
+            ),
             table.pending.iter().map(place).collect(),
             table.orphan_results.iter().map(place).collect(),
             table.abandoned.iter().map(place).collect(),

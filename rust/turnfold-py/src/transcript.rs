@@ -11,7 +11,7 @@ use turnfold_core::meter::{CountSource, TokenCount};
 use turnfold_core::pairs::{self, ScanOptions};
 use turnfold_core::results;
 use turnfold_core::splice::{self, Part};
-use turnfold_core::{BlockView, MessageView, Role, json};
+use turnfold_core::{MessageView, Role, json};
 
 use crate::checks::{self, OptionFields};
 use crate::door::{Fault, Rows, Text, attached, by_size, detached};
@@ -60,8 +60,16 @@ type DigestColumns = (
 /// Whether the model refuses it, a header with its value, a field of the body with its value.
 type BoundFields = (bool, (&'static str, &'static str), (&'static str, &'static str));
 
-/// `kind`, `name`, `is_error`, `rewritable`, the bytes that its text takes in the body.
-type HeadFields = (&'static str, Option<String>, bool, bool, usize);
+/// How many blocks each message has; then of all blocks `kind`, `name`, `is_error`, `rewritable`, the bytes that its text
+/// takes in the body.
+type HeadColumns<'a> = (
+    Rows<usize>,
+    Rows<&'static str>,
+    Rows<Option<Cow<'a, str>>>,
+    Rows<bool>,
+    Rows<bool>,
+    Rows<usize>,
+);
 
 /// `n`, `lo`, `hi`, `source`.
 type CountFields = (u64, u64, u64, &'static str);
@@ -219,13 +227,29 @@ impl Transcript {
         detached(py, || Ok(self.0.messages_with(part)))
     }
 
-    fn block_heads(&self, py: Python<'_>) -> PyResult<Rows<Rows<HeadFields>>> {
+    fn block_heads(&self, py: Python<'_>) -> PyResult<HeadColumns<'_>> {
         detached(py, || {
-            Ok(self
-                .0
-                .messages()
-                .map(|message| message.blocks().map(head).collect())
-                .collect())
+            let mut each = Vec::with_capacity(self.0.len());
+            let (mut kinds, mut names, mut failed, mut open, mut bytes) = (vec![], vec![], vec![], vec![], vec![]);
+            for message in self.0.messages() {
+                let before = kinds.len();
+                for block in message.blocks() {
+                    kinds.push(block.kind().as_str());
+                    names.push(block.name());
+                    failed.push(block.row.is_error);
+                    open.push(block.row.body.is_some());
+                    bytes.push(block.text_bytes());
+                }
+                each.push(kinds.len() - before);
+            }
+            Ok((
+                Rows(each),
+                Rows(kinds),
+                Rows(names),
+                Rows(failed),
+                Rows(open),
+                Rows(bytes),
+            ))
         })
     }
 
@@ -536,16 +560,6 @@ fn count(count: TokenCount) -> CountFields {
         CountSource::Estimate => "estimate",
     };
     (count.n, count.lo, count.hi, source)
-}
-
-fn head(block: BlockView<'_>) -> HeadFields {
-    (
-        block.kind().as_str(),
-        block.name().map(Into::into),
-        block.row.is_error,
-        block.row.body.is_some(),
-        block.text_bytes(),
-    )
 }
 
 fn role(message: &MessageView<'_>) -> String {
