@@ -382,9 +382,21 @@ class Transcript:
         by = self._encoding(encoding, model)
         return self.kernel.edited_tokens(*by, model, bound, self._edits(edits))
 
-    def _edits(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[tuple[int, list[tuple[int, str]]]]:
+    def _edits(
+        self, edits: Iterable[tuple[int, Mapping[int, str]]]
+    ) -> tuple[list[int], list[int], list[int], list[str]]:
         count = len(self)
-        return [(index if 0 <= index < count else self._index(index), _by_block(texts)) for index, texts in edits]
+        messages: list[int] = []
+        lengths: list[int] = []
+        blocks: list[int] = []
+        texts: list[str] = []
+        for index, replaced in edits:
+            messages.append(index if 0 <= index < count else self._index(index))
+            own = _by_block(replaced)
+            lengths.append(len(own))
+            blocks += own
+            texts += own.values()
+        return messages, lengths, blocks, texts
 
     def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         if encoding is not None:
@@ -404,13 +416,13 @@ class Transcript:
         return message_index
 
 
-def _by_block(texts: Mapping[int, str]) -> list[tuple[int, str]]:
+def _by_block(texts: Mapping[int, str]) -> Mapping[int, str]:
     for block_index in texts:
         if block_index < 0:
             raise ArgumentError(f"There is no block {min(texts)}")
         if block_index > sys.maxsize:
-            return list({min(other, sys.maxsize): text for other, text in texts.items()}.items())
-    return list(texts.items())
+            return {min(other, sys.maxsize): text for other, text in texts.items()}
+    return texts
 
 
 def _ends(part: range) -> tuple[int, int]:

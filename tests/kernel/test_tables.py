@@ -127,10 +127,11 @@ def test_splice(case: dict[str, Any]) -> None:
 @each("splice", "rewrite")
 def test_rewrite(case: dict[str, Any]) -> None:
     transcript = Transcript.from_json(case["body"].encode(), format=case["format"])
-    texts = [(block, text) for block, text in case["texts"]]
-    assert outcome(lambda: transcript.kernel.rewrite([(case["message"], texts)])[0]) == case["expect"]
+    blocks, texts = [block for block, _ in case["texts"]], [text for _, text in case["texts"]]
+    edits = [case["message"]], [len(blocks)], blocks, texts
+    assert outcome(lambda: transcript.kernel.rewrite(edits)[0]) == case["expect"]
     if "json" in case["expect"]:
-        assert transcript.rewrite(case["message"], dict(texts)).decode() == case["expect"]["json"]
+        assert transcript.rewrite(case["message"], dict(case["texts"])).decode() == case["expect"]["json"]
 
 
 @each("splice", "remove")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from msgspec import structs
+import msgspec
 
 from turnfold import meter
 from turnfold.model.judgement import BY_RULE, ReplyPolicy
@@ -97,7 +97,7 @@ def _with_status(request: SummaryRequest, schema: SummarySchema) -> str | None:
     heading = heading_text(schema.section_of("state").title)
     status = item_text(stuck if failed else going_on)
     room = request.max_tokens - meter.count(heading + status, request.encoding) - _STATUS_EDGES
-    text = _sections(structs.replace(request, max_tokens=room), schema) if room > 0 else ""
+    text = _sections(msgspec.structs.replace(request, max_tokens=room), schema) if room > 0 else ""
     if not text:
         return None
     before, found, after = f"\n{text}".rpartition(f"\n{heading}")
@@ -105,8 +105,7 @@ def _with_status(request: SummaryRequest, schema: SummarySchema) -> str | None:
     return text if meter.count(text, request.encoding) <= request.max_tokens else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(msgspec.Struct, frozen=True, gc=False):
     """One text that somebody said. `quoted` is set where the wrapper around the summary quotes it already."""
 
     speaker: Speaker

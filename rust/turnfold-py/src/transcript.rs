@@ -77,10 +77,10 @@ type CountFields = (u64, u64, u64, &'static str);
 /// `message`, `block`, `tokens`, `name`, `text`.
 type OpenResultFields = (usize, usize, u64, Option<String>, Option<String>);
 
-/// A message, and new texts of some of its blocks.
-type EditArgument<'py> = (usize, Vec<(usize, Bound<'py, PyString>)>);
+/// Messages, and how many blocks of each have another text; then of all of them the block and the text.
+type EditColumns<'py> = (Vec<usize>, Vec<usize>, Vec<usize>, Vec<Bound<'py, PyString>>);
 
-/// The same, read.
+/// A message, and new texts of some of its blocks.
 type Edit = (usize, Vec<(usize, String)>);
 
 /// A range of messages to keep, or the JSON of a new one.
@@ -128,7 +128,7 @@ impl Transcript {
         detached(py, || Ok(Self(splice::splice(&self.0, &parts)?)))
     }
 
-    fn rewrite<'py>(&self, py: Python<'py>, edits: Vec<EditArgument<'_>>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    fn rewrite<'py>(&self, py: Python<'py>, edits: EditColumns<'_>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let edits = owned(&edits)?;
         let messages = detached(py, || {
             let each = edits
@@ -300,7 +300,7 @@ impl Transcript {
         label: &str,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         bound: bool,
-        edits: Vec<EditArgument<'_>>,
+        edits: EditColumns<'_>,
     ) -> PyResult<Vec<u64>> {
         let edits = owned(&edits)?;
         detached(py, || {
@@ -540,14 +540,14 @@ impl Transcript {
     }
 }
 
-fn owned(edits: &[EditArgument<'_>]) -> PyResult<Vec<Edit>> {
-    let texts = |texts: &[(usize, Bound<'_, PyString>)]| {
-        let owned = texts
-            .iter()
-            .map(|(block, text)| Ok((*block, input::text(text)?.into_owned())));
-        owned.collect::<PyResult<_>>()
-    };
-    edits.iter().map(|(message, new)| Ok((*message, texts(new)?))).collect()
+fn owned((messages, lengths, blocks, texts): &EditColumns<'_>) -> PyResult<Vec<Edit>> {
+    let mut replaced = blocks.iter().zip(texts);
+    let edits = messages.iter().zip(lengths).map(|(message, length)| {
+        let own = replaced.by_ref().take(*length);
+        let own = own.map(|(block, text)| Ok((*block, input::text(text)?.into_owned())));
+        Ok((*message, own.collect::<PyResult<_>>()?))
+    });
+    edits.collect()
 }
 
 fn number(count: TokenCount, bound: bool) -> u64 {

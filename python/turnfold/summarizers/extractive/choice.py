@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import sqrt
+
+import msgspec
 
 from turnfold.prompts.schema import Topic
 
@@ -11,8 +12,7 @@ _FEW_TOKENS = 8
 _SHARED_LABEL = 2
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, gc=False):
     """One line that may go in. `order` is its place among all others of its topic; `worth` 0 and less waits for room
     that nothing else wants. `after` is the place of the line without which it says nothing. `label_tokens` is what the
     label costs where the line begins with it.

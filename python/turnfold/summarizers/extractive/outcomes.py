@@ -1,6 +1,7 @@
 """What tool calls came to: the last of each piece of work, and failures with their number."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -24,22 +25,22 @@ def outcomes(digests: Iterable[ToolDigest]) -> Iterator[tuple[Topic, str, int]]:
     Of calls that did the same to the same, the last says how it stands now. What failed stays on record, each way of
     failing once, with how often it failed so, and how often the same work failed in all where that is more.
     """
-    latest: dict[tuple[object, ...], ToolDigest] = {}
-    failed: dict[tuple[object, ...], int] = {}
-    times: dict[tuple[object, ...], int] = {}
+    latest: dict[tuple[str | None, str, str | None], ToolDigest] = {}
+    failed: Counter[tuple[str | None, str, str | None]] = Counter()
+    times: Counter[tuple[str | None, str]] = Counter()
     for digest in digests:
-        work = digest.text if digest.target is None else (digest.kind, digest.target)
-        key: tuple[object, ...] = (work, digest.text) if digest.is_error else (work,)
+        work = (None, digest.text) if digest.target is None else (digest.kind, digest.target)
+        key = (*work, digest.text if digest.is_error else None)
         latest.pop(key, None)
         latest[key] = digest
         if digest.is_error:
-            failed[key] = failed.get(key, 0) + 1
-            times[(work,)] = times.get((work,), 0) + 1
+            failed[key] += 1
+            times[work] += 1
     for key, digest in latest.items():
         if not digest.is_error:
             yield _topic_of(digest), digest.text, 1
             continue
-        own, all_of_it = failed[key], times[key[:1]]
+        own, all_of_it = failed[key], times[key[:2]]
         count = "" if own == 1 else f" ({own} times)"
         if all_of_it > own:
             count = f" ({own} of the {all_of_it} times that this failed)"

@@ -1,16 +1,16 @@
 """Texts as statements: sentences, lines and list items, each with what it is worth to somebody who reads only it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from turnfold.summarizers.extractive import cues
 
 Speaker = Literal["user", "assistant"]
 
 
-@dataclass(slots=True)
-class Statement:
+class Statement(msgspec.Struct, gc=False):
     """One statement. `order` is its message's place among the texts, `place` its own in that message.
 
     `label` is what stands before its colon, or the colon of its line, or the line that heads its list; `text` holds the
