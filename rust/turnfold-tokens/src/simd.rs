@@ -165,6 +165,17 @@ pub(crate) trait Isa {
         unusual
     }
 
+    /// Which bytes of a block have a bit, one of the lower seven.
+    #[inline(always)]
+    fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+        let bit = i8x16::splat(bit.cast_signed());
+        let (quarters, _) = block.as_chunks::<16>();
+        quarters.iter().zip([0, 16, 32, 48]).fold(0, |found, (quarter, shift)| {
+            let bytes = i8x16::new(quarter.map(u8::cast_signed));
+            found | u64::from((bytes & bit).cmp_eq(bit).move_mask().cast_unsigned()) << shift
+        })
+    }
+
     /// The bits of `bits` that `kept` has, moved together at the low end.
     #[inline(always)]
     fn squeeze(bits: u64, kept: u64) -> u64 {
@@ -239,6 +250,11 @@ impl Isa for Scalar {
         })
     }
 
+    fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+        let places = block.iter().zip(0..);
+        places.fold(0, |found, (byte, place)| found | u64::from(byte & bit != 0) << place)
+    }
+
     fn kinds(block: &[u8; BLOCK]) -> Kinds {
         let mut kinds = Kinds::default();
         for (byte, place) in block.iter().zip(0..) {
@@ -311,8 +327,8 @@ mod x86 {
         _mm256_set1_epi8, _mm512_add_epi64, _mm512_broadcast_i64x2, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask,
         _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32,
         _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
-        _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8, _mm512_test_epi64_mask, _mm512_xor_si512, _pdep_u64,
-        _pext_u64,
+        _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8, _mm512_test_epi8_mask, _mm512_test_epi64_mask,
+        _mm512_xor_si512, _pdep_u64, _pext_u64,
     };
 
     use super::{BLOCK, Isa, Kinds, Line, VALUE_BITS, Work};
@@ -406,6 +422,15 @@ mod x86 {
         fn kinds(block: &[u8; BLOCK]) -> Kinds {
             // SAFETY: only `avx512` uses this type, so the instructions are there; the load is the block.
             unsafe { whole(_mm512_loadu_si512(block.as_ptr().cast())) }
+        }
+
+        #[inline(always)]
+        fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
+            // SAFETY: as above.
+            unsafe {
+                let bit = _mm512_set1_epi8(bit.cast_signed());
+                _mm512_test_epi8_mask(_mm512_loadu_si512(block.as_ptr().cast()), bit)
+            }
         }
 
         #[inline(always)]
@@ -525,10 +550,11 @@ mod tests {
         kept: u64,
         line: Line,
         key: Key,
+        bit: u8,
     }
 
     impl Work for Probe<'_> {
-        type Output = (Kinds, u64, u64, Vec<usize>, usize, u64);
+        type Output = (Kinds, u64, u64, Vec<usize>, usize, u64, u64);
         #[inline(always)]
         fn run<I: Isa>(self) -> Self::Output {
             let mut places = [0; BLOCK];
@@ -540,6 +566,7 @@ mod tests {
                 places[..count].to_vec(),
                 I::find(&self.line, self.key),
                 I::unusual(self.block),
+                I::having(self.block, self.bit),
             )
         }
     }
@@ -553,6 +580,7 @@ mod tests {
             keys in proptest::array::uniform4(1..u128::MAX >> 4),
             values in proptest::array::uniform4(1..16_usize),
             wanted in 0..6_usize,
+            bit in 0..7,
         ) {
             let block: [u8; BLOCK] = bytes.try_into().unwrap();
             let mut line = Line::default();
@@ -563,7 +591,7 @@ mod tests {
             if wanted == 5 {
                 line = Line::default();
             }
-            let at = |level| dispatch(level, Probe { block: &block, bits, kept, line, key });
+            let at = |level| dispatch(level, Probe { block: &block, bits, kept, line, key, bit: 1_u8 << bit });
             let scalar = at(Level::Scalar);
             prop_assert_eq!(scalar.2.count_ones(), (bits & 1_u64.checked_shl(kept.count_ones()).map_or(u64::MAX, |b| b - 1)).count_ones());
             prop_assert_eq!(scalar.4, if wanted < 4 { values[wanted] } else { 0 });

@@ -83,12 +83,12 @@ impl Characters {
     #[inline(always)]
     fn of<I: Isa>(mut kinds: Kinds, block: &[u8; BLOCK], length: u32) -> Self {
         let mut bytes = length;
-        let mut by_class = [0_u64; 8];
+        // A mask for each class would be read and written again for each character, and wait for itself.
+        let mut codes = [0; BLOCK];
         let mut left = kinds.high & !kinds.inner & below(length);
         while left != 0 {
             let place = left.trailing_zeros();
-            let bit = left & left.wrapping_neg();
-            left ^= bit;
+            left &= left - 1;
             let byte = |offset: u32| u32::from(block[(place + offset) as usize % BLOCK]);
             let low = |offset: u32| byte(offset) & 0x3F;
             let lead = byte(0);
@@ -103,9 +103,14 @@ impl Characters {
                 bytes = place;
                 break;
             }
-            by_class[Class::code_of(code_point) % 8] |= bit;
+            codes[place as usize % BLOCK] = Class::code_of(code_point) as u8;
         }
-        let class = |class: Class| by_class[class as usize % 8];
+        let bits = [1, 2, 4].map(|bit| (bit, I::having(&codes, bit)));
+        let class = |class: Class| {
+            bits.iter().fold(u64::MAX, |all, (bit, having)| {
+                all & if class as u8 & bit == 0 { !having } else { *having }
+            })
+        };
         let letters = class(Class::Upper) | class(Class::Lower) | class(Class::Caseless);
         kinds.letter |= letters;
         kinds.lower |= class(Class::Lower);
