@@ -84,47 +84,63 @@ def stolen() -> int:
 
 
 class Collections:
-    """How long the collector of cycles held the interpreter, of its own processor time."""
+    """How long the collector of cycles held the interpreter, of its own processor time, and how often it looked at all
+    objects of the process.
+    """
 
     def __init__(self) -> None:
+        self.full = 0
         self.longest_ms = 0.0
         self._began = 0.0
 
-    def __call__(self, phase: str, _: dict[str, int]) -> None:
+    def __call__(self, phase: str, info: dict[str, int]) -> None:
         if phase == "start":
             self._began = time.thread_time()
         else:
             self.longest_ms = max(self.longest_ms, (time.thread_time() - self._began) * 1000)
+            self.full += info["generation"] == 2
 
 
 async def measure(name: str, work: Work, rounds: int, body: bytes = b"") -> None:
-    """Print the longest pauses beside `work` on a body, and at which places of ours the longest of all were."""
+    """Print the longest pauses beside `work` on a body, and at which places of ours the longest of all were.
+
+    A round over 5 ms has the longest collection of that round beside it: whether that was why.
+    """
     largest: list[float] = []
     longest: dict[str, list[float]] = {}
-    left_out = 0
-    collections = Collections()
+    left_out = full = 0
+    longest_ms = 0.0
+    over: list[str] = []
     gc.collect()
-    gc.callbacks.append(collections)
     while len(largest) < rounds and left_out < 10 * rounds:
         before = stolen()
         # Such that nothing of it is known from the round before.
-        found = await pauses(work, body.replace(b"return", b"return%d" % next(NUMBERS)))
+        fresh = body.replace(b"return", b"return%d" % next(NUMBERS))
+        collections = Collections()
+        gc.callbacks.append(collections)
+        found = await pauses(work, fresh)
+        gc.callbacks.remove(collections)
+        full += collections.full
+        longest_ms = max(longest_ms, collections.longest_ms)
         if stolen() != before:
             left_out += 1
             continue
         largest.append(found[-1][0] * 1000)
+        if largest[-1] > 5:
+            over.append(f"{largest[-1]:.1f} ({collections.longest_ms:.1f})")
         for seconds, place in found:
             longest.setdefault(place, []).append(seconds * 1000)
-    gc.callbacks.remove(collections)
     largest.sort()
     if not largest:
         print(f"  {name}: all {left_out} rounds were left out")
         return
     print(
         f"  {name}: median {largest[len(largest) // 2]:.1f}, highest {largest[-1]:.1f}, "
-        f"{sum(ms > 5 for ms in largest)} of {len(largest)} over 5; the collector's longest "
-        f"{collections.longest_ms:.1f}; {left_out} rounds left out"
+        f"{len(over)} of {len(largest)} over 5; {full} full collections, the longest of any kind "
+        f"{longest_ms:.1f}; {left_out} rounds left out"
     )
+    if over:
+        print(f"    over 5, and the longest collection of that round: {', '.join(over)}")
     for place, ms in sorted(longest.items(), key=lambda one: -max(one[1]))[: 3 if body else 0]:
         print(f"    up to {max(ms):.1f} ms, {sum(m > 1 for m in ms)} over 1 ms, beside {place}")
 
