@@ -5,7 +5,7 @@
 Prints, for each provider and family of models, the requests, the median and 95th percentile of the error, the share
 that is exact and the share whose report lies in the interval, as Markdown. Then those requests alone whose body holds
 all that is counted, so without what hosted tools fetched meanwhile, what only the server holds, and links: how many,
-their median error, and that error calibrated, by a factor learnt on every second of them and judged on the others.
+their median error, and that error calibrated: each half of them by a factor learnt on the other half.
 `--off` lists each request that is off by more than 5 %, with the first of these that it holds: tools that the provider
 runs, content that only the server holds, links to media, media, reasoning, a schema, tools of the caller; "under 40
 tokens" and "text" for the rest.
@@ -113,11 +113,14 @@ def pairs(folder: Path) -> Iterator[Pair]:
 
 
 def calibrated(found: list[Pair]) -> list[float]:
-    """Errors of every second request, by a calibration that saw the others."""
-    calibration = turnfold.Calibration()
-    for pair in found[::2]:
-        calibration = calibration.observe(pair.count, pair.reported)
-    return [pair.error(calibration.apply(pair.count).n) for pair in found[1::2]]
+    """Errors of each half of the requests, every second one, by a calibration that saw the other half."""
+    errors: list[float] = []
+    for learnt, judged in ((found[::2], found[1::2]), (found[1::2], found[::2])):
+        calibration = turnfold.Calibration()
+        for pair in learnt:
+            calibration = calibration.observe(pair.count, pair.reported)
+        errors += (pair.error(calibration.apply(pair.count).n) for pair in judged)
+    return errors
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -153,7 +156,7 @@ def main() -> int:
             f"| {family} | {len(found)} | {statistics.median(errors):.1f} % | {percentile(errors, 0.95):.0f} % "
             f"| {100 * exact / len(found):.0f} % | {100 * inside / len(found):.0f} % "
             f"| {reasons or '-'} | {len(own)} | {alone} "
-            f"| {f'{statistics.median(judged):.1f} %' if len(judged) > 4 else '-'} |"
+            f"| {f'{statistics.median(judged):.1f} %' if len(judged) > 9 else '-'} |"
         )
     if args.off:
         for found in families.values():
