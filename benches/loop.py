@@ -104,13 +104,13 @@ class Collections:
 async def measure(name: str, work: Work, rounds: int, body: bytes = b"") -> None:
     """Print the longest pauses beside `work` on a body, and at which places of ours the longest of all were.
 
-    A round over 5 ms has the longest collection of that round beside it: whether that was why.
+    The highest of those over 5 ms have the longest collection of their round beside them: whether that was why.
     """
     largest: list[float] = []
     longest: dict[str, list[float]] = {}
     left_out = full = 0
     longest_ms = 0.0
-    over: list[str] = []
+    over: list[tuple[float, float]] = []
     gc.collect()
     while len(largest) < rounds and left_out < 10 * rounds:
         before = stolen()
@@ -127,7 +127,7 @@ async def measure(name: str, work: Work, rounds: int, body: bytes = b"") -> None
             continue
         largest.append(found[-1][0] * 1000)
         if largest[-1] > 5:
-            over.append(f"{largest[-1]:.1f} ({collections.longest_ms:.1f})")
+            over.append((largest[-1], collections.longest_ms))
         for seconds, place in found:
             longest.setdefault(place, []).append(seconds * 1000)
     largest.sort()
@@ -139,8 +139,9 @@ async def measure(name: str, work: Work, rounds: int, body: bytes = b"") -> None
         f"{len(over)} of {len(largest)} over 5; {full} full collections, the longest of any kind "
         f"{longest_ms:.1f}; {left_out} rounds left out"
     )
-    if over:
-        print(f"    over 5, and the longest collection of that round: {', '.join(over)}")
+    if over and body:
+        highest = ", ".join(f"{ms:.1f} ({collected:.1f})" for ms, collected in sorted(over, reverse=True)[:5])
+        print(f"    over 5, and the longest collection of that round: {highest}")
     for place, ms in sorted(longest.items(), key=lambda one: -max(one[1]))[: 3 if body else 0]:
         print(f"    up to {max(ms):.1f} ms, {sum(m > 1 for m in ms)} over 1 ms, beside {place}")
 

@@ -246,7 +246,8 @@ class Transcript:
         """Give the blocks of each message of `[start, stop)` as a summarizer is shown them. O(bytes)."""
         lengths, kinds, texts, names, ids, failed = self.kernel.parts(start, stop)
         parts = map(SourcePart, kinds, texts, names, ids, failed)
-        return (tuple(islice(parts, length)) for length in lengths)
+        # Nearly every message has one part, and needs no iterator of its own for that.
+        return ((next(parts),) if length == 1 else tuple(islice(parts, length)) for length in lengths)
 
     @property
     def block_heads(self) -> tuple[tuple[BlockHead, ...], ...]:
