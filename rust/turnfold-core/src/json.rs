@@ -25,6 +25,7 @@ mod tape;
 mod text;
 
 pub use scan::MAX_DEPTH;
+pub(crate) use text::Unescaping;
 pub use text::{escape, is_blank, unescape};
 
 /// What a value is.

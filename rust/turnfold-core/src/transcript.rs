@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use crate::formats::{Evidence, WireFormat};
-use crate::json;
+use crate::json::{self, Unescaping};
 use crate::meter::{CountMemo, HeadMemo};
 use crate::pairs::PairMemo;
 
@@ -505,6 +505,14 @@ impl TextSpan {
         match self.form {
             TextForm::JsonString => json::unescape(raw),
             TextForm::Json | TextForm::Data => String::from_utf8_lossy(raw),
+        }
+    }
+
+    /// The same, in room that many texts share.
+    pub(crate) fn read_in<'a>(self, source: &'a [u8], room: &'a mut Unescaping) -> Cow<'a, str> {
+        match self.form {
+            TextForm::JsonString => room.text(self.span.of(source)),
+            TextForm::Json | TextForm::Data => self.read(source),
         }
     }
 }

@@ -4,6 +4,7 @@
 //! linear in the text. Plain words of a language, numbers, dates and units are not identifiers. A run longer than
 //! [`MAX_BYTES`] is data (base64, a minified file) and gives nothing.
 
+mod marks;
 mod paths;
 mod scan;
 mod survival;
@@ -14,6 +15,9 @@ use std::ops::Range;
 
 pub use survival::{Watch, occurring};
 
+use marks::Marks;
+
+use crate::json::Unescaping;
 use crate::keyed::{Keyed, hash};
 use crate::transcript::Transcript;
 
@@ -105,6 +109,7 @@ pub struct Identifier {
 pub struct Extractor {
     found: Found,
     known: KnownRuns,
+    marks: Marks,
 }
 
 /// Identifiers in the order first seen, and by hash their place.
@@ -135,16 +140,64 @@ impl Found {
 }
 
 /// Runs that were looked at, each with the bytes around it that the rules ask for: looked at again they would give
-/// nothing new. By hash, with what was hashed.
+/// nothing new.
 #[derive(Debug, Default)]
 struct KnownRuns {
+    /// The last short one of each hash, with its length in the last byte; none at first.
+    short: Vec<u128>,
+    /// Longer ones by hash, with what was hashed.
     places: Keyed<Range<usize>>,
     bytes: Vec<u8>,
+}
+
+/// A short run with all that the rules look at around it.
+#[derive(Clone, Copy)]
+struct ShortRun(u128);
+
+impl ShortRun {
+    /// Most bytes of it: the byte beside them is for the length.
+    const MOST: usize = size_of::<u128>() - 1;
+
+    /// The run at `start..end`; none where it is long, or stands at the edges of the text.
+    #[inline]
+    fn at(bytes: &[u8], start: usize, end: usize) -> Option<Self> {
+        let start = start.checked_sub(1)?;
+        let length = end + 2 - start;
+        let around = bytes.get(start..)?.first_chunk().filter(|_| length <= Self::MOST)?;
+        let kept = u128::MAX >> (u128::BITS - 8 * length as u32);
+        Some(Self(
+            u128::from_le_bytes(*around) & kept | (length as u128) << (8 * Self::MOST),
+        ))
+    }
+
+    fn slot(self) -> usize {
+        const ODD: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
+        let mixed = (self.0 as u64).wrapping_mul(ODD[0]) ^ ((self.0 >> 64) as u64).wrapping_mul(ODD[1]);
+        (mixed.wrapping_mul(ODD[0]) >> (u64::BITS - KnownRuns::SHORT.ilog2())) as usize
+    }
 }
 
 impl KnownRuns {
     /// Most runs that are remembered.
     const MOST: usize = 1 << 14;
+    /// Most short runs that are.
+    const SHORT: usize = 1 << 10;
+
+    /// Whether a short run was remembered, and is yet.
+    #[inline]
+    fn has(&self, run: ShortRun) -> bool {
+        self.short.get(run.slot()) == Some(&run.0)
+    }
+
+    /// Remembers a short run, and forgets another for it.
+    fn remember(&mut self, run: ShortRun) {
+        if self.short.is_empty() {
+            self.short = vec![0; Self::SHORT];
+        }
+        if let Some(slot) = self.short.get_mut(run.slot()) {
+            *slot = run.0;
+        }
+    }
 
     /// Whether `run`, which is remembered from now on, was seen before.
     fn is_known(&mut self, run: &[u8]) -> bool {
@@ -169,8 +222,8 @@ impl Extractor {
 
     /// Adds the identifiers of `text`. Linear in its length.
     pub fn feed(&mut self, text: &str) {
-        let Self { found, known } = self;
-        scan::scan(text, known, &mut |kind, text| found.add(kind, text));
+        let Self { found, known, marks } = self;
+        scan::scan(text, known, marks, &mut |kind, text| found.add(kind, text));
     }
 
     /// What was found.
@@ -196,11 +249,10 @@ pub fn extract(text: &str) -> Vec<Identifier> {
 /// Linear in their bytes.
 pub fn extract_messages(transcript: &Transcript, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Identifier> {
     let mut extractor = Extractor::new();
+    let mut room = Unescaping::default();
     for message in ranges.into_iter().flatten().filter_map(|i| transcript.message(i)) {
         for block in message.blocks() {
-            for text in block.texts() {
-                extractor.feed(&text);
-            }
+            block.each_text(&mut room, |text| extractor.feed(text));
         }
     }
     extractor.finish()
@@ -211,12 +263,13 @@ pub fn extract_messages(transcript: &Transcript, ranges: impl IntoIterator<Item 
 pub fn around_tail<S: AsRef<str>>(identifiers: &[S], transcript: &Transcript, tail: usize) -> (Vec<bool>, Vec<bool>) {
     let mut watch = Watch::new(identifiers);
     let mut early = None;
+    let mut room = Unescaping::default();
     for message in transcript.messages() {
         if message.index == tail {
             early = Some(watch.restart());
         }
-        for text in message.blocks().flat_map(|block| block.texts()) {
-            watch.feed(&text);
+        for block in message.blocks() {
+            block.each_text(&mut room, |text| watch.feed(text));
         }
     }
     let found = watch.restart();

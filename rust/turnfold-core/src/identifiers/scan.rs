@@ -1,8 +1,9 @@
 //! Cuts a text into runs of identifier characters and hands each to the rules.
 
+use super::marks::Marks;
 use super::survival::{is_wide_letter, stands_alone};
-use super::words::{self, Run};
-use super::{IdentifierKind, KnownRuns, MAX_BYTES, MAX_URL_BYTES};
+use super::words::{self, LEAST_DIGITS, Run};
+use super::{IdentifierKind, KnownRuns, MAX_BYTES, MAX_URL_BYTES, ShortRun};
 
 /// Receives each identifier, in text order, repeats included.
 pub(super) type Sink<'a> = &'a mut dyn FnMut(IdentifierKind, &str);
@@ -55,6 +56,10 @@ static CLASSES: [u16; 256] = {
     table
 };
 
+fn class_at(byte: u8) -> u16 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(0)
+}
+
 /// Letters of scripts written without spaces (from U+0E00 on: Thai, Han, kana, ...) end a run, so that a path glued to
 /// such text is still found.
 fn class_of_wide(c: char) -> u16 {
@@ -62,15 +67,41 @@ fn class_of_wide(c: char) -> u16 {
 }
 
 /// Hands each identifier of `text` to `sink`, but for those of runs that are `known` from texts with the same sink.
-pub(super) fn scan(text: &str, known: &mut KnownRuns, sink: Sink<'_>) {
+///
+/// Of the runs between two that `marks` would have looked at, none has an identifier in it, or a part in the phrase of an
+/// exit code.
+pub(super) fn scan(text: &str, known: &mut KnownRuns, marks: &mut Marks, sink: Sink<'_>) {
     let bytes = text.as_bytes();
+    marks.read(text);
     let mut at = 0;
+    // Whether `at` may be within what is one run to the marks.
+    let mut within = false;
     let mut phrase = ExitPhrase::default();
     while at < bytes.len() {
-        let (end, classes) = run_at(text, at);
-        if end == at {
-            at = skip(text, at);
+        if !within && phrase.open.is_none() {
+            let Some(next) = marks.next_look(at) else { return };
+            at = next;
+        }
+        within = false;
+        let mut end = marks.run_end(at);
+        let mut classes = 0;
+        if end == at || bytes.get(end) == Some(&b'\\') {
+            (end, classes) = run_at(text, at);
+            if end == at {
+                within = bytes.get(at) == Some(&b'\\');
+                at = skip(text, at);
+                continue;
+            }
+        }
+        let short = ShortRun::at(bytes, at, end);
+        if short.is_some_and(|run| known.has(run)) {
+            phrase.step(text, at, end, sink);
+            at = end;
             continue;
+        }
+        let own = bytes.get(at..end).unwrap_or_default();
+        if classes == 0 {
+            classes = classes_of(own);
         }
         if classes & class::COLON != 0
             && let Some((start, stop)) = url(text, at, end)
@@ -84,18 +115,56 @@ pub(super) fn scan(text: &str, known: &mut KnownRuns, sink: Sink<'_>) {
                 sink(IdentifierKind::Url, url);
             }
             at = stop.max(end);
+            within = true;
             continue;
         }
         if end - at <= MAX_BYTES {
             phrase.step(text, at, end, sink);
-            let called = bytes.get(end) == Some(&b'(');
-            let plain = !called && is_plain_word(bytes.get(at..end).unwrap_or_default(), classes);
-            if !plain && !surroundings(bytes, at, end).is_some_and(|run| known.is_known(run)) {
+            let after = bytes.get(end..).unwrap_or_default();
+            if !is_nothing(own, classes, after) && !is_known(bytes, at, end, classes, short, known) {
                 words::classify(&run(text, at, end, classes), sink);
             }
         }
         at = end;
     }
+}
+
+/// The classes in a run without a backslash.
+fn classes_of(run: &[u8]) -> u16 {
+    let of = |byte: u8| if byte < 0x80 { class_at(byte) } else { class::WIDE };
+    run.iter().fold(0, |all, &byte| all | of(byte))
+}
+
+/// Whether a run was looked at before; from now on it was.
+fn is_known(
+    bytes: &[u8],
+    start: usize,
+    end: usize,
+    classes: u16,
+    short: Option<ShortRun>,
+    known: &mut KnownRuns,
+) -> bool {
+    const MAYBE_URL: u16 = class::COLON | class::SLASH;
+    match short {
+        // That it was not was asked already, before it was known that it is no URL: that depends on all behind it.
+        Some(_) if classes & MAYBE_URL == MAYBE_URL => false,
+        Some(run) => {
+            known.remember(run);
+            false
+        }
+        None => surroundings(bytes, start, end).is_some_and(|run| known.is_known(run)),
+    }
+}
+
+/// Whether a run is a word of prose or a number, so that no rule names it.
+fn is_nothing(run: &[u8], classes: u16, after: &[u8]) -> bool {
+    if classes == class::DIGIT {
+        return run.len() < LEAST_DIGITS;
+    }
+    if classes == class::LOWER {
+        return !after.starts_with(b"()");
+    }
+    after.first() != Some(&b'(') && is_plain_word(run, classes)
 }
 
 /// A run with all that the rules look at around it: the byte before and the two behind. None at the edges of a text.
@@ -135,7 +204,7 @@ fn run_at(text: &str, start: usize) -> (usize, u16) {
     let mut at = start;
     let mut classes = 0;
     while let Some(&byte) = bytes.get(at) {
-        let quick = CLASSES.get(usize::from(byte)).copied().unwrap_or(0);
+        let quick = class_at(byte);
         let one = if quick != 0 {
             quick
         } else if byte == b'\\' {
@@ -281,5 +350,154 @@ impl ExitPhrase {
             }
             _ => None,
         };
+    }
+}
+
+/// The slow twin of [`scan`]: looks at every byte.
+#[cfg(test)]
+fn scan_slowly(text: &str, sink: Sink<'_>) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut phrase = ExitPhrase::default();
+    while at < bytes.len() {
+        let (end, classes) = run_at(text, at);
+        if end == at {
+            at = skip(text, at);
+            continue;
+        }
+        if classes & class::COLON != 0
+            && let Some((start, stop)) = url(text, at, end)
+        {
+            if start > at {
+                words::classify(&run(text, at, start, classes), sink);
+            }
+            if stop - start <= MAX_URL_BYTES
+                && let Some(url) = text.get(start..stop)
+            {
+                sink(IdentifierKind::Url, url);
+            }
+            at = stop.max(end);
+            continue;
+        }
+        if end - at <= MAX_BYTES {
+            phrase.step(text, at, end, sink);
+            let called = bytes.get(end) == Some(&b'(');
+            if called || !is_plain_word(bytes.get(at..end).unwrap_or_default(), classes) {
+                words::classify(&run(text, at, end, classes), sink);
+            }
+        }
+        at = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Extractor, Found};
+    use super::scan_slowly;
+
+    const BITS: [&str; 78] = [
+        " ",
+        " ",
+        " ",
+        " ",
+        "  ",
+        "\n",
+        "\t",
+        "\\n",
+        "\\t",
+        "\\\\",
+        "\\",
+        "\\u00e9",
+        "\\\"",
+        "\"",
+        "'",
+        "`",
+        "(",
+        ")",
+        "()",
+        "[",
+        "{",
+        ",",
+        ";",
+        ".",
+        "...",
+        ":",
+        "::",
+        "://",
+        "-",
+        "--",
+        "-D",
+        "_",
+        "__",
+        "/",
+        "./",
+        "../",
+        "@",
+        "#",
+        "$",
+        "%",
+        "+",
+        "~",
+        "=",
+        "a",
+        "e",
+        "x",
+        "word",
+        "The",
+        "exit",
+        "Exited",
+        "EXIT",
+        "exception",
+        "code",
+        "status",
+        "with",
+        "1",
+        "101",
+        "0",
+        "12345678",
+        "2024-05-16",
+        "0x1f",
+        "deadbeef1",
+        "call_8fK2x",
+        "ENOENT",
+        "TypeError",
+        "getUser",
+        "HTTPServer",
+        "MAX_RETRIES",
+        "src/a.py",
+        "Makefile",
+        "C:",
+        "http",
+        "example.com",
+        "na\u{ef}ve",
+        "\u{d7}",
+        "\u{939}\u{93f}",
+        "\u{e01}",
+        "\u{4e2d}",
+    ];
+
+    fn texts() -> impl Strategy<Value = Vec<String>> {
+        let bits = prop::collection::vec(prop::sample::select(BITS.to_vec()), 0..60).prop_map(|bits| bits.concat());
+        let any = prop_oneof![
+            4 => bits,
+            1 => "[ -~\u{80}-\u{1000}\u{1F600}\n]{0,200}",
+            1 => "([a-z]{1,9}[ .,:(/_-]){0,40}",
+            1 => "([a-z]{1,60}[-.:_]?){0,9}",
+        ];
+        prop::collection::vec(any, 1..5)
+    }
+
+    proptest! {
+        #[test]
+        fn looking_at_few_runs_finds_what_looking_at_all_finds(texts in texts()) {
+            let (mut fast, mut slow) = (Extractor::new(), Found::default());
+            for text in &texts {
+                fast.feed(text);
+                scan_slowly(text, &mut |kind, text| slow.add(kind, text));
+            }
+            prop_assert_eq!(fast.finish(), slow.identifiers, "{:?}", texts);
+        }
     }
 }

@@ -2,12 +2,13 @@
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use super::marks::each_word;
 use crate::keyed::{Keyed, hash};
 
 /// Most identifiers that are told apart by one word; more than that are looked for by an automaton.
 const MOST_OF_A_WORD: usize = 8;
-/// Words of so many bytes and more are of one length.
-const LONG: usize = 63;
+/// Places in a sieve for each identifier, about: of words that are of none, one in so many is looked up.
+const PLACES: usize = 16;
 
 /// Looks for a fixed list of identifiers in any number of texts.
 ///
@@ -21,8 +22,7 @@ const LONG: usize = 63;
 pub struct Watch {
     names: Vec<Name>,
     by_word: Keyed<Vec<u32>>,
-    /// By first byte, the lengths of the words in `by_word`, a bit each.
-    lengths: Box<[u64; 256]>,
+    sieve: Sieve,
     /// Identifiers without a word, and those that share theirs with many.
     crowded: Option<(AhoCorasick, Vec<usize>)>,
     found: Vec<bool>,
@@ -41,7 +41,7 @@ impl Watch {
     /// A watch for `identifiers`. Takes a few times their bytes of memory; an empty one occurs nowhere.
     pub fn new<S: AsRef<str>>(identifiers: &[S]) -> Self {
         let mut by_word: Keyed<Vec<u32>> = Keyed::default();
-        let mut lengths = Box::new([0_u64; 256]);
+        let mut sieve = Sieve::of(identifiers.len());
         let mut crowded = Vec::new();
         let names: Vec<Name> = identifiers.iter().map(|name| Name::of(name.as_ref())).collect();
         for (index, name) in names.iter().enumerate() {
@@ -55,9 +55,7 @@ impl Watch {
                 continue;
             }
             bucket.push(index as u32);
-            if let Some(lengths) = word.first().and_then(|&first| lengths.get_mut(usize::from(first))) {
-                *lengths |= 1 << word.len().min(LONG);
-            }
+            sieve.add(word);
         }
         let patterns = crowded
             .iter()
@@ -78,7 +76,7 @@ impl Watch {
             crowded: automaton.map(|automaton| (automaton, crowded)),
             names,
             by_word,
-            lengths,
+            sieve,
         }
     }
 
@@ -90,23 +88,17 @@ impl Watch {
         let Self {
             names,
             by_word,
-            lengths,
+            sieve,
             crowded,
             found,
             open,
         } = self;
-        let bytes = text.as_bytes();
         if !by_word.is_empty() {
-            for (start, stop) in words(text) {
-                let word = bytes.get(start..stop).unwrap_or_default();
-                let known = word
-                    .first()
-                    .and_then(|&first| lengths.get(usize::from(first)))
-                    .copied()
-                    .unwrap_or(0);
-                if known >> word.len().min(LONG) & 1 == 0 {
-                    continue;
+            each_word(text, |start, stop| {
+                if !sieve.may_hold(text.as_bytes(), start, stop) {
+                    return false;
                 }
+                let word = text.as_bytes().get(start..stop).unwrap_or_default();
                 for &index in by_word.get(&hash(word, 0)).map_or(&[][..], Vec::as_slice) {
                     let (Some(name), Some(found)) = (names.get(index as usize), found.get_mut(index as usize)) else {
                         continue;
@@ -114,11 +106,13 @@ impl Watch {
                     if !*found && name.is_around(text, start) {
                         *found = true;
                         *open -= 1;
+                        sieve.remove(word);
                     }
                 }
-                if *open == 0 {
-                    return;
-                }
+                *open == 0
+            });
+            if *open == 0 {
+                return;
             }
         }
         let Some((automaton, crowded)) = crowded else { return };
@@ -140,8 +134,75 @@ impl Watch {
     /// What was found, one flag an identifier in the order given to `new`; the same are looked for anew.
     pub fn restart(&mut self) -> Vec<bool> {
         self.open = self.names.iter().filter(|name| !name.text.is_empty()).count();
+        self.sieve.refill();
         let none = vec![false; self.names.len()];
         std::mem::replace(&mut self.found, none)
+    }
+}
+
+/// By words, how many identifiers are waited for: of what comes to nothing there is none. What says so is no secret, so that
+/// a text can aim at a place; the table behind it has a key.
+#[derive(Debug)]
+struct Sieve {
+    waited: Vec<u32>,
+    all: Vec<u32>,
+    shift: u32,
+}
+
+impl Sieve {
+    /// Bytes of a word that tell it from others.
+    const START: usize = size_of::<u64>();
+
+    fn of(identifiers: usize) -> Self {
+        let places = (identifiers * PLACES).next_power_of_two().clamp(1 << 8, 1 << 16);
+        Self {
+            waited: vec![0; places],
+            all: vec![0; places],
+            shift: u64::BITS - places.ilog2(),
+        }
+    }
+
+    fn place(&self, start: [u8; Self::START], length: usize) -> usize {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let kept = Self::START.saturating_sub(length) as u32 * u8::BITS;
+        let letters = u64::from_le_bytes(start) & u64::MAX.checked_shr(kept).unwrap_or(0);
+        ((letters ^ (length as u64) << (u64::BITS - u8::BITS)).wrapping_mul(ODD) >> self.shift) as usize
+    }
+
+    fn place_of(&self, word: &[u8]) -> usize {
+        let mut start = [0; Self::START];
+        start.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
+        self.place(start, word.len())
+    }
+
+    fn add(&mut self, word: &[u8]) {
+        let place = self.place_of(word);
+        for counts in [&mut self.waited, &mut self.all] {
+            if let Some(waited) = counts.get_mut(place) {
+                *waited += 1;
+            }
+        }
+    }
+
+    fn remove(&mut self, word: &[u8]) {
+        let place = self.place_of(word);
+        if let Some(waited) = self.waited.get_mut(place) {
+            *waited = waited.saturating_sub(1);
+        }
+    }
+
+    fn refill(&mut self) {
+        self.waited.clone_from(&self.all);
+    }
+
+    /// Whether an identifier may be waited for that has the word at `start..stop` of a text.
+    #[inline]
+    fn may_hold(&self, text: &[u8], start: usize, stop: usize) -> bool {
+        let place = match text.get(start..).and_then(<[u8]>::first_chunk) {
+            Some(letters) => self.place(*letters, stop - start),
+            None => self.place_of(text.get(start..stop).unwrap_or_default()),
+        };
+        self.waited.get(place).is_some_and(|&waited| waited > 0)
     }
 }
 
@@ -187,7 +248,7 @@ pub fn occurring<S: AsRef<str>>(identifiers: &[S], text: &str) -> Vec<bool> {
     watch.found
 }
 
-/// The spans of the longest runs of word characters.
+/// The spans of the longest runs of word characters. [`each_word`] is faster for texts of more than a few words.
 fn words(text: &str) -> impl Iterator<Item = (usize, usize)> {
     let bytes = text.as_bytes();
     let is = |at: usize, sort: u8| {
@@ -301,7 +362,26 @@ pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn words_by_blocks_are_those_of_a_pass_over_every_byte(
+            bits in prop::collection::vec("[a-z_0-9]{0,9}|[ .,-]{1,3}|[\u{e9}\u{d7}\u{939}\u{93f}\u{e01}\u{4e2d}\u{1F600}]", 0..60),
+            enough in 0_usize..60,
+        ) {
+            let text = bits.concat();
+            let mut found = Vec::new();
+            each_word(&text, |start, stop| {
+                found.push((start, stop));
+                found.len() == enough
+            });
+            let most = if enough == 0 { usize::MAX } else { enough };
+            prop_assert_eq!(found, words(&text).take(most).collect::<Vec<_>>(), "{:?}", text);
+        }
+    }
 
     #[test]
     fn letters_beyond_ascii() {

@@ -9,6 +9,9 @@ use super::vocabulary::{
     DOMAINS, ERRNO, ERROR_ENDINGS, FILE_ENDINGS, ORDINARY, SIZED, STANDARDS, is_in, is_in_any_case,
 };
 
+/// Fewest digits that are an id.
+pub(super) const LEAST_DIGITS: usize = 8;
+
 /// A run of identifier characters and what stands around it.
 #[derive(Clone, Copy)]
 pub(super) struct Run<'a> {
@@ -390,7 +393,7 @@ fn is_id(text: &str) -> bool {
         return false;
     }
     if text.bytes().all(|b| b.is_ascii_digit()) {
-        return (8..=24).contains(&text.len());
+        return (LEAST_DIGITS..=24).contains(&text.len());
     }
     if !text.contains(['_', '-']) {
         return is_mixed_id(text);

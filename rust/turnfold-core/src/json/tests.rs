@@ -3,7 +3,7 @@ use std::borrow::Cow;
 use proptest::prelude::*;
 
 use super::blocks::Level;
-use super::{Document, Kind, MAX_DEPTH, Node, Value, escape, is_blank, scan, tape, unescape};
+use super::{Document, Kind, MAX_DEPTH, Node, Unescaping, Value, escape, is_blank, scan, tape, unescape};
 use crate::errors::ReadErrorCode;
 
 fn fault(bytes: &[u8]) -> (ReadErrorCode, usize) {
@@ -263,5 +263,22 @@ proptest! {
     fn unescape_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
         let _ = unescape(&bytes);
         let _ = is_blank(&bytes);
+    }
+
+    #[test]
+    fn shared_room_changes_no_text(
+        literals in prop::collection::vec(
+            prop_oneof![
+                prop::collection::vec(any::<u8>(), 0..60),
+                "\"([a-z \u{e9}\u{4e2d}]{0,20}(\\\\[nrtbf\"\\\\/u]|\\\\u[0-9a-fA-Fd-gD]{4}|\\\\ud[89ab]3d\\\\ud[cdef]00|\\\\\u{e9})?){0,6}\"?"
+                    .prop_map(String::into_bytes),
+            ],
+            1..5,
+        ),
+    ) {
+        let mut room = Unescaping::default();
+        for literal in &literals {
+            prop_assert_eq!(room.text(literal), unescape(literal), "{:?}", String::from_utf8_lossy(literal));
+        }
     }
 }

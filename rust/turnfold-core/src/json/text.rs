@@ -1,6 +1,14 @@
 //! String literals: their text, and the way back.
 
 use std::borrow::Cow;
+use std::ops::Range;
+
+use wide::{CmpEq, i8x16};
+
+/// How many bytes are copied at once.
+const CHUNK: usize = 32;
+/// How many bytes are looked at at once.
+const BLOCK: usize = 64;
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
@@ -28,6 +36,123 @@ pub fn unescape(literal: &[u8]) -> Cow<'_, str> {
         Ok(text) => Cow::Owned(text),
         Err(error) => Cow::Owned(String::from_utf8_lossy(error.as_bytes()).into_owned()),
     }
+}
+
+/// Room in which literals are unescaped one after the other, with no new string for each.
+#[derive(Debug, Default)]
+pub(crate) struct Unescaping {
+    room: Vec<u8>,
+}
+
+impl Unescaping {
+    /// What [`unescape`] gives, mostly borrowed.
+    pub(crate) fn text<'a>(&'a mut self, literal: &'a [u8]) -> Cow<'a, str> {
+        let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
+        if memchr::memchr(b'\\', inner).is_none() {
+            return unescape(literal);
+        }
+        let length = self.resolve_all(inner);
+        match simdutf8::basic::from_utf8(self.room.get(..length).unwrap_or_default()) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => unescape(literal),
+        }
+    }
+
+    /// Resolves all escapes; how many bytes that gives. Each escape stands for less than it takes.
+    fn resolve_all(&mut self, inner: &[u8]) -> usize {
+        let needed = inner.len() + CHUNK;
+        if self.room.len() < needed {
+            self.room.resize(needed, 0);
+        }
+        let (mut from, mut to) = (0_usize, 0);
+        let (blocks, tail) = inner.as_chunks::<BLOCK>();
+        let mut last = [0; BLOCK];
+        last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
+        for (index, block) in blocks.iter().chain(std::iter::once(&last)).enumerate() {
+            let base = index * BLOCK;
+            let mut found = backslashes(block);
+            loop {
+                // What an escape takes is no start of another one.
+                let used = from.saturating_sub(base) as u32;
+                found &= u64::MAX.checked_shl(used).unwrap_or(0);
+                if found == 0 {
+                    break;
+                }
+                let at = base + found.trailing_zeros() as usize;
+                to = self.copy(inner, from..at, to);
+                (from, to) = self.resolve(inner, at, to);
+            }
+        }
+        self.copy(inner, from..inner.len(), to)
+    }
+
+    /// Copies a range, and some bytes behind it; one past where it stands then.
+    #[inline]
+    fn copy(&mut self, inner: &[u8], range: Range<usize>, to: usize) -> usize {
+        let (mut from, mut at) = (range.start, to);
+        while from < range.end {
+            let room = self.room.get_mut(at..).unwrap_or_default();
+            match (
+                inner.get(from..).and_then(<[u8]>::first_chunk::<CHUNK>),
+                room.first_chunk_mut::<CHUNK>(),
+            ) {
+                (Some(chunk), Some(room)) => *room = *chunk,
+                _ => room
+                    .iter_mut()
+                    .zip(inner.get(from..range.end).unwrap_or_default())
+                    .for_each(|(to, from)| *to = *from),
+            }
+            from += CHUNK;
+            at += CHUNK;
+        }
+        to + range.len()
+    }
+
+    /// Resolves the escape at `at`: one past it, and one past what it stands for.
+    #[inline]
+    fn resolve(&mut self, inner: &[u8], at: usize, to: usize) -> (usize, usize) {
+        let rest = inner.get(at..).unwrap_or_default();
+        let (letter, width, length) = match escaped(rest) {
+            Some((letter, length)) => {
+                let (letter, width) = encoded(letter);
+                (letter, width, length)
+            }
+            None => ([rest.get(1).copied().unwrap_or(b'\\'), 0, 0, 0], 1, 2),
+        };
+        if let Some(room) = self.room.get_mut(to..).and_then(<[u8]>::first_chunk_mut) {
+            *room = letter;
+        }
+        ((at + length).min(inner.len()), to + width)
+    }
+}
+
+/// Bit `k` is whether byte `k` is a backslash.
+#[inline]
+fn backslashes(block: &[u8; BLOCK]) -> u64 {
+    let (quarters, _) = block.as_chunks::<16>();
+    quarters.iter().rev().fold(0, |all, quarter| {
+        let found = i8x16::new(quarter.map(u8::cast_signed)).cmp_eq(i8x16::splat(b'\\'.cast_signed()));
+        all << 16 | u64::from(found.move_mask().cast_unsigned() & 0xFFFF)
+    })
+}
+
+/// A character in UTF-8, and how many bytes it has. All but the longest without a branch: which one an escape stands for
+/// is hard to foresee.
+#[inline]
+fn encoded(letter: char) -> ([u8; 4], usize) {
+    let number = u32::from(letter);
+    if number > 0xFFFF {
+        let mut buffer = [0; 4];
+        letter.encode_utf8(&mut buffer);
+        return (buffer, 4);
+    }
+    let last = 0x80 | number & 0x3F;
+    let two = 0xC0 | number >> 6 | last << 8;
+    let three = 0xE0 | number >> 12 | (0x80 | number >> 6 & 0x3F) << 8 | last << 16;
+    let wide = if number < 0x800 { two } else { three };
+    let bytes = if number < 0x80 { number } else { wide };
+    let width = 1 + usize::from(number >= 0x80) + usize::from(number >= 0x800);
+    (bytes.to_le_bytes(), width)
 }
 
 /// The same for UTF-8 without a broken escape; `None` for any other.
@@ -59,6 +184,7 @@ fn resolve<'a>(tail: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
 }
 
 /// The character that the escape at the start of `tail` stands for, and the length of the escape; `None` for a broken one.
+#[inline]
 fn escaped(tail: &[u8]) -> Option<(char, usize)> {
     let simple = match tail.get(1)? {
         b'b' => '\u{8}',
@@ -88,10 +214,27 @@ fn escaped_by_number(tail: &[u8]) -> Option<(char, usize)> {
 /// The value of a `\uXXXX` that `bytes` start with.
 fn code_unit(bytes: &[u8]) -> Option<u32> {
     let [b'\\', b'u', hex @ ..] = bytes else { return None };
-    hex.first_chunk::<4>()?
-        .iter()
-        .try_fold(0, |unit, &digit| Some(unit * 16 + char::from(digit).to_digit(16)?))
+    let digits = hex
+        .first_chunk::<4>()?
+        .map(|digit| DIGITS.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT));
+    let unit = digits.iter().fold(0, |unit, &digit| unit << 4 | u32::from(digit & 15));
+    digits.iter().all(|&digit| digit != NO_DIGIT).then_some(unit)
 }
+
+const NO_DIGIT: u8 = 0xFF;
+
+/// The values of hexadecimal digits.
+static DIGITS: [u8; 256] = {
+    let mut table = [NO_DIGIT; 256];
+    let mut value = 0;
+    while value < 16 {
+        let letter = b"0123456789abcdef"[value as usize];
+        table[letter as usize] = value;
+        table[letter.to_ascii_uppercase() as usize] = value;
+        value += 1;
+    }
+    table
+};
 
 /// `text` as a JSON string literal with its quotes: only what must be escaped is, the rest stands as UTF-8.
 pub fn escape(text: &str) -> Vec<u8> {

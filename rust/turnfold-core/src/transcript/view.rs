@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Block, BlockKind, Message, Place, Role, Segment, Span, TextForm, TextSpan};
-use crate::json;
+use crate::json::{self, Unescaping};
 
 /// One message with its segment.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +78,14 @@ impl<'a> BlockView<'a> {
     pub fn texts(&self) -> impl Iterator<Item = Cow<'a, str>> + use<'a> {
         let source = self.segment.source.bytes();
         self.text_spans().map(move |t| t.read(source))
+    }
+
+    /// Hands each of them to `take`. For who reads many and keeps none: they share `room`.
+    pub(crate) fn each_text(&self, room: &mut Unescaping, mut take: impl FnMut(&str)) {
+        let source = self.segment.source.bytes();
+        for text in self.text_spans() {
+            take(&text.read_in(source, room));
+        }
     }
 
     /// All of them, joined by newlines.
