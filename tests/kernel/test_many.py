@@ -131,3 +131,22 @@ def test_texts_that_are_none_are_refused() -> None:
         _core.count_many(["a", 7], "o200k_base")  # type: ignore[list-item]
     with pytest.raises(turnfold.errors.ArgumentError, match="as many speakers"):
         _core.Shown(["a"], b"", [], [])
+
+
+def test_results_that_begin_with_a_mark_however_it_is_spelled() -> None:
+    texts = ('"[x"', r'"\u005bx"', r'"\nx"', '"x["', '""', '"é["', '[{"type": "text", "text": "[x"}]')
+    blank = '[{"type": "text", "text": ""}, {"type": "text", "text": "[x"}]'
+    calls = ", ".join(f'{{"type": "tool_use", "id": "t{k}", "name": "ls", "input": {{}}}}' for k in range(8))
+    results = ", ".join(
+        f'{{"type": "tool_result", "tool_use_id": "t{k}", "content": {text}}}' for k, text in enumerate((*texts, blank))
+    )
+    messages = (
+        '{"role": "user", "content": "go"}',
+        f'{{"role": "assistant", "content": [{calls}]}}',
+        f'{{"role": "user", "content": [{results}]}}',
+    )
+    body = f'{{"model": "claude-sonnet-4-5", "messages": [{", ".join(messages)}]}}'
+    transcript = Transcript.from_json(body.encode())
+    results_one_by_one(transcript, 0, 3)
+    found = checks.open_results(transcript, 0, 3, encoding="o200k_base", short_bytes=1 << 20, beginning="[")
+    assert [text for *_, text in found] == ["[x", "[x", None, None, None, None, "[x", None]

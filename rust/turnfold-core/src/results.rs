@@ -48,13 +48,14 @@ pub fn open_results(
             let counts = counts.get_or_insert_with(|| message.segment.counts(transcript.format(), encoding));
             let row = message.row.blocks.start as usize + block.index;
             let named = call_of(BlockRef::of(&block)).map_or(Some(block), |call| pairs::block_at(transcript, call));
-            let text = (block.text_bytes() <= short_bytes).then(|| block.text());
+            let is_short = block.text_bytes() <= short_bytes;
+            let text = is_short.then(|| block.text_beginning_with(beginning)).flatten();
             found.push(OpenResult {
                 message: message.index,
                 block: block.index,
                 tokens: counts.blocks.get(row).copied().unwrap_or_default(),
                 name: named.and_then(|block| block.name()).map(Into::into),
-                text: text.filter(|text| text.starts_with(beginning)).map(Into::into),
+                text: text.map(Into::into),
             });
         }
     }

@@ -146,7 +146,7 @@ fn keep(transcript: &Transcript, range: &Range<usize>, segments: &mut Vec<Arc<Se
 pub fn rewrite_blocks(
     transcript: &Transcript,
     message: usize,
-    texts: &[(usize, String)],
+    texts: &[(usize, impl AsRef<str>)],
 ) -> Result<Vec<u8>, SpliceError> {
     let view = transcript.message(message).ok_or_else(|| {
         SpliceError::Argument(format!("there is no message {message}; there are {}", transcript.len()))
@@ -154,14 +154,13 @@ pub fn rewrite_blocks(
     if let Some(own) = transcript.of_lone(&view)? {
         return rewrite_blocks(&own, 0, texts);
     }
-    let blocks: Vec<_> = view.blocks().collect();
     let start = view.row.span.start as usize;
     let mut edits = Edits::default();
     for (index, text) in texts {
-        let block = blocks.get(*index).ok_or_else(|| {
+        let block = view.blocks().nth(*index).ok_or_else(|| {
             SpliceError::Argument(format!(
                 "message {message} has no block {index}; it has {}",
-                blocks.len()
+                view.blocks().count()
             ))
         })?;
         let body = block.row.body.ok_or_else(|| {
@@ -170,7 +169,9 @@ pub fn rewrite_blocks(
                 block.path(transcript.list_field())
             ))
         })?;
-        let new = transcript.format.body_of(body.of(view.segment.source.bytes()), text);
+        let new = transcript
+            .format
+            .body_of(body.of(view.segment.source.bytes()), text.as_ref());
         let body = edits::range(body);
         edits.replace(body.start - start..body.end - start, new);
     }

@@ -93,6 +93,9 @@ pub(crate) fn attached<T>(py: Python<'_>, work: impl FnOnce() -> Result<T, Fault
 /// How long rows are made into Python objects at a stretch.
 const STRETCH: Duration = Duration::from_micros(250);
 
+/// After so many rows it is looked how late it is, which takes as long as a short row does.
+const ROWS_A_LOOK: usize = 8;
+
 /// Rows that Python gets as a list. A thread that waits for the interpreter, such as an event loop's, gets it between
 /// two of them: ten thousand rows take ten milliseconds.
 pub(crate) struct Rows<T>(pub(crate) Vec<T>);
@@ -111,9 +114,11 @@ impl<'py, T: IntoPyObject<'py>> IntoPyObject<'py> for Rows<T> {
     fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
         let list = PyList::empty(py);
         let mut stretch = Stretch::begin();
-        for row in self.0 {
+        for (index, row) in self.0.into_iter().enumerate() {
             list.append(row)?;
-            stretch.end_in_time(py)?;
+            if index % ROWS_A_LOOK == ROWS_A_LOOK - 1 {
+                stretch.end_in_time(py)?;
+            }
         }
         Ok(list)
     }

@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 use turnfold_core::digests::{self, Digest};
 use turnfold_core::meter::bounds::Asked;
 use turnfold_core::meter::{CountSource, TokenCount};
@@ -81,7 +82,7 @@ type OpenResultFields = (usize, usize, u64, Option<String>, Option<String>);
 type EditColumns<'py> = (Vec<usize>, Vec<usize>, Vec<usize>, Vec<Bound<'py, PyString>>);
 
 /// A message, and new texts of some of its blocks.
-type Edit = (usize, Vec<(usize, String)>);
+type Edit<'a> = (usize, Vec<(usize, Cow<'a, str>)>);
 
 /// A range of messages to keep, or the JSON of a new one.
 #[derive(FromPyObject)]
@@ -129,7 +130,7 @@ impl Transcript {
     }
 
     fn rewrite<'py>(&self, py: Python<'py>, edits: EditColumns<'_>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let edits = owned(&edits)?;
+        let edits = read(&edits)?;
         let messages = detached(py, || {
             let each = edits
                 .iter()
@@ -187,8 +188,9 @@ impl Transcript {
         detached(py, || Ok(self.0.messages().map(|m| role(&m)).collect()))
     }
 
-    fn speakers(&self, py: Python<'_>) -> PyResult<Rows<&'static str>> {
-        detached(py, || Ok(self.0.messages().map(|m| m.role().as_str()).collect()))
+    fn speakers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let roles: Vec<Role> = detached(py, || Ok(self.0.messages().map(|m| m.role()).collect()))?;
+        PyList::new(py, roles.into_iter().map(|role| speaker(py, role)))
     }
 
     fn blocks(&self, py: Python<'_>, message_index: usize) -> PyResult<Rows<BlockFields<'_>>> {
@@ -302,7 +304,7 @@ impl Transcript {
         bound: bool,
         edits: EditColumns<'_>,
     ) -> PyResult<Vec<u64>> {
-        let edits = owned(&edits)?;
+        let edits = read(&edits)?;
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), None)?;
             let counts = self.0.edited_tokens(&asked, &edits)?.into_iter();
@@ -540,11 +542,11 @@ impl Transcript {
     }
 }
 
-fn owned((messages, lengths, blocks, texts): &EditColumns<'_>) -> PyResult<Vec<Edit>> {
+fn read<'a>((messages, lengths, blocks, texts): &'a EditColumns<'_>) -> PyResult<Vec<Edit<'a>>> {
     let mut replaced = blocks.iter().zip(texts);
     let edits = messages.iter().zip(lengths).map(|(message, length)| {
         let own = replaced.by_ref().take(*length);
-        let own = own.map(|(block, text)| Ok((*block, input::text(text)?.into_owned())));
+        let own = own.map(|(block, text)| Ok((*block, input::text(text)?)));
         Ok((*message, own.collect::<PyResult<_>>()?))
     });
     edits.collect()
@@ -560,6 +562,18 @@ fn count(count: TokenCount) -> CountFields {
         CountSource::Estimate => "estimate",
     };
     (count.n, count.lo, count.hi, source)
+}
+
+/// One object a role, however many messages have it.
+fn speaker(py: Python<'_>, role: Role) -> &Bound<'_, PyString> {
+    match role {
+        Role::System => intern!(py, "system"),
+        Role::Developer => intern!(py, "developer"),
+        Role::User => intern!(py, "user"),
+        Role::Assistant => intern!(py, "assistant"),
+        Role::Tool => intern!(py, "tool"),
+        Role::Other => intern!(py, "other"),
+    }
 }
 
 fn role(message: &MessageView<'_>) -> String {

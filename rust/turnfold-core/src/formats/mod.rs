@@ -278,6 +278,14 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// No rows, with room for so many blocks of one text.
+    pub fn with_capacity(blocks: usize) -> Self {
+        Self {
+            blocks: Vec::with_capacity(blocks),
+            texts: Vec::with_capacity(blocks),
+        }
+    }
+
     /// Number of blocks so far.
     pub fn block_count(&self) -> u32 {
         self.blocks.len() as u32

@@ -23,9 +23,7 @@ pub(crate) struct Known {
     leaning: OnceLock<Option<Leaning>>,
     /// Its calls and results.
     pub(crate) pairing: Pairing,
-    counts: [OnceLock<MessageCounts>; Encoding::ALL.len()],
-    /// By all slots, for those that the encodings of callers have: few messages are counted in one.
-    others: OnceLock<Box<Slots<MessageCounts>>>,
+    counts: Slots<MessageCounts>,
     pub(crate) rows: Box<KnownRows>,
 }
 
@@ -46,8 +44,7 @@ impl Known {
             role: message.role,
             leaning: OnceLock::new(),
             pairing: Pairing::of(&rows.blocks, bytes),
-            counts: Default::default(),
-            others: OnceLock::new(),
+            counts: Slots::default(),
             rows: Box::new(KnownRows {
                 message,
                 blocks: rows.blocks.into(),
@@ -59,10 +56,7 @@ impl Known {
     /// A message of a segment.
     pub(crate) fn of(segment: &Segment, row: &Message) -> Self {
         let blocks = segment.blocks_of(row);
-        let mut rows = Rows {
-            blocks: Vec::with_capacity(blocks.len()),
-            texts: Vec::with_capacity(blocks.len()),
-        };
+        let mut rows = Rows::with_capacity(blocks.len());
         for block in blocks {
             let first_text = rows.text_count();
             let texts = segment.texts_of(block).iter();
@@ -84,7 +78,7 @@ impl Known {
     pub(super) fn fetch(&self) {
         prefetch(&self.role);
         prefetch(&self.pairing);
-        self.counts.iter().for_each(prefetch);
+        self.counts.published().iter().for_each(prefetch);
     }
 
     /// The counts in an encoding, if they were made.
@@ -94,19 +88,12 @@ impl Known {
 
     /// The counts of a slot, if they were made.
     pub(crate) fn slot(&self, slot: usize) -> Option<&MessageCounts> {
-        match self.counts.get(slot) {
-            Some(counts) => counts.get(),
-            None => self.others.get()?.get(slot)?.get(),
-        }
+        self.counts.get(slot)
     }
 
     /// Keeps the counts in an encoding. They follow from the bytes, so it makes no difference who comes first.
     pub(crate) fn learn(&self, encoding: Encoding, counts: MessageCounts) {
-        let slot = slot_of(encoding);
-        let published = self.counts.get(slot);
-        if let Some(slot) = published.or_else(|| self.others.get_or_init(Box::default).get(slot)) {
-            let _ = slot.set(counts);
-        }
+        self.counts.put(slot_of(encoding), counts);
     }
 
     /// What the message, whose bytes these are and which was read as `format`, says of its format. O(bytes) the first

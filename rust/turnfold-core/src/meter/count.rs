@@ -125,7 +125,7 @@ impl Transcript {
     pub fn edited_tokens(
         &self,
         asked: &Asked<'_>,
-        edits: &[(usize, Vec<(usize, String)>)],
+        edits: &[(usize, Vec<(usize, impl AsRef<str>)>)],
     ) -> Result<Vec<TokenCount>, SpliceError> {
         let model = self.counted_for(asked.model);
         let tokenizer = asked.encoding.tokenizer();

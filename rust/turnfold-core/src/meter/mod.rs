@@ -13,6 +13,9 @@ pub mod envelope;
 mod estimate;
 pub mod media;
 pub mod models;
+mod slots;
+
+pub(crate) use slots::Slots;
 
 /// Whether a count is a fact or an estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -151,10 +154,10 @@ impl BlockCounts {
 
 impl FromIterator<u64> for BlockCounts {
     fn from_iter<I: IntoIterator<Item = u64>>(counts: I) -> Self {
-        let counts: Vec<u64> = counts.into_iter().collect();
-        match *counts {
-            [count] => Self::One(count),
-            _ => Self::Other(counts.into()),
+        let mut counts = counts.into_iter();
+        match (counts.next(), counts.next()) {
+            (Some(count), None) => Self::One(count),
+            (first, second) => Self::Other(first.into_iter().chain(second).chain(counts).collect()),
         }
     }
 }
@@ -222,8 +225,6 @@ fn difference(later: TokenCount, earlier: TokenCount) -> TokenCount {
     }
 }
 
-pub(crate) type Slots<T> = [OnceLock<T>; Encoding::LIMIT];
-
 /// Counts made so far for one segment, by encoding. Filled once each, by whichever thread is first; a part of a
 /// segment and two segments joined take along what was counted.
 #[derive(Debug, Default)]
@@ -234,15 +235,15 @@ pub struct CountMemo {
 impl CountMemo {
     /// The slot of an encoding.
     pub(crate) fn slot(&self, encoding: Encoding) -> Option<&OnceLock<Arc<Counts>>> {
-        self.slots.get(slot_of(encoding))
+        self.slots.place(slot_of(encoding))
     }
 
     /// A memo of what `make` gives for each slot; called for each, so quick to say that there is nothing.
     pub(crate) fn of_slots(make: impl Fn(usize) -> Option<Counts>) -> Self {
         let memo = Self::default();
-        for (index, slot) in memo.slots.iter().enumerate() {
-            if let Some(counts) = make(index) {
-                let _ = slot.set(Arc::new(counts));
+        for slot in 0..Encoding::LIMIT {
+            if let Some(counts) = make(slot) {
+                memo.slots.put(slot, Arc::new(counts));
             }
         }
         memo
@@ -250,16 +251,15 @@ impl CountMemo {
 
     /// Whether the segment is counted in `encoding`.
     pub(crate) fn is_counted(&self, encoding: Encoding) -> bool {
-        self.slot(encoding).is_some_and(|slot| slot.get().is_some())
+        self.slots.get(slot_of(encoding)).is_some()
     }
 
     /// The counts of a part of the segment.
     pub(crate) fn slice(&self, messages: &Range<usize>, blocks: &Range<usize>) -> Self {
         let part = Self::default();
-        for (slot, counts) in part.slots.iter().zip(&self.slots) {
-            if let Some(counts) = counts.get() {
-                let _ = slot.set(Arc::new(counts.slice(messages.clone(), blocks.clone())));
-            }
+        for (slot, counts) in self.slots.filled() {
+            let counts = counts.slice(messages.clone(), blocks.clone());
+            part.slots.put(slot, Arc::new(counts));
         }
         part
     }
@@ -267,9 +267,9 @@ impl CountMemo {
     /// The counts of this segment and of one right after it, for the encodings that both are counted in.
     pub(crate) fn joined(&self, after: &Self) -> Self {
         let joined = Self::default();
-        for ((slot, first), second) in joined.slots.iter().zip(&self.slots).zip(&after.slots) {
-            if let (Some(first), Some(second)) = (first.get(), second.get()) {
-                let _ = slot.set(Arc::new(first.joined(second)));
+        for (slot, first) in self.slots.filled() {
+            if let Some(second) = after.slots.get(slot) {
+                joined.slots.put(slot, Arc::new(first.joined(second)));
             }
         }
         joined
@@ -321,7 +321,7 @@ fn remembered(
     model: &str,
     make: impl FnOnce() -> TokenCount,
 ) -> TokenCount {
-    let Some(slot) = slots.get(slot_of(encoding)) else {
+    let Some(slot) = slots.place(slot_of(encoding)) else {
         return make();
     };
     match slot.get() {

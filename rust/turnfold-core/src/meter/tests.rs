@@ -207,6 +207,25 @@ fn appended_and_sliced_segments_keep_their_counts() {
 }
 
 #[test]
+fn slots_of_registered_encodings_take_room_once_they_are_filled() {
+    let slots = super::Slots::default();
+    let last = Encoding::LIMIT - 1;
+    assert_eq!((slots.get(0), slots.get(last)), (None, None));
+    for (slot, value) in [
+        (0, 'a'),
+        (Encoding::ALL.len(), 'b'),
+        (last, 'c'),
+        (last, 'd'),
+        (last + 1, 'e'),
+    ] {
+        slots.put(slot, value);
+    }
+    let filled: Vec<_> = slots.filled().collect();
+    assert_eq!(filled, [(0, &'a'), (Encoding::ALL.len(), &'b'), (last, &'c')]);
+    assert!(slots.place(last + 1).is_none() && slots.get(last + 1).is_none());
+}
+
+#[test]
 fn a_foreign_vocabulary_makes_an_interval() {
     let count = TokenCount::exact(1_000);
     assert_eq!(count.under(ModelLabel::Exact), count);

@@ -43,7 +43,9 @@ impl Edits {
     /// The bytes after all changes; `None` where two of them meet or one reaches beyond the end.
     pub(crate) fn apply(mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         self.0.sort_by_key(|(range, _)| (range.start, range.end));
-        let mut out = Vec::with_capacity(bytes.len());
+        let gone: usize = self.0.iter().map(|(range, _)| range.len()).sum();
+        let new: usize = self.0.iter().map(|(_, new)| new.len()).sum();
+        let mut out = Vec::with_capacity((bytes.len() + new).saturating_sub(gone));
         let mut at = 0;
         for (range, new) in self.0 {
             out.extend_from_slice(bytes.get(at..range.start)?);

@@ -233,7 +233,7 @@ impl Segment {
         if let Some(evidence) = evidence {
             evidence.add(index, &std::iter::once(document.root()));
         }
-        let mut rows = Rows::default();
+        let mut rows = Rows::with_capacity(1);
         let message = read_message(format, document.root(), false, &mut rows, &|path| {
             join(format, index, path)
         })?;

@@ -100,6 +100,22 @@ impl<'a> BlockView<'a> {
         text
     }
 
+    /// That text, if it begins with `beginning`. O(bytes) where it may, else only the first text's start is looked at.
+    pub fn text_beginning_with(&self, beginning: &str) -> Option<Cow<'a, str>> {
+        let first = self
+            .text_spans()
+            .next()
+            .filter(|text| text.form == TextForm::JsonString);
+        let first = first.and_then(|text| text.span.of(self.segment.source.bytes()).get(1));
+        let may = match (first, beginning.as_bytes().first()) {
+            // An escape tells nothing yet, and a quote that the text is empty.
+            (Some(b'\\' | b'"') | None, _) | (_, None) => true,
+            (Some(letter), Some(wanted)) => letter == wanted,
+        };
+        let text = may.then(|| self.text());
+        text.filter(|text| text.starts_with(beginning))
+    }
+
     /// How many bytes of the body those texts take: at least as many as they have. O(texts).
     pub fn text_bytes(&self) -> usize {
         self.text_spans().map(|t| t.span.len()).sum()
