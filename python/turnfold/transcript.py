@@ -3,8 +3,9 @@
 import copy
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
@@ -13,6 +14,9 @@ from turnfold.model.counts import DEFAULT_ENCODING, CountMode, TokenCount
 from turnfold.model.summary import SourcePart, ToolDigest
 from turnfold.model.thinking import BoundReasoning
 from turnfold.objects import Message, decode, encode, encode_all
+
+_T = TypeVar("_T")
+_Columns = tuple[list[int], list[int], list[int], list[str]]
 
 
 class Transcript:
@@ -110,7 +114,7 @@ class Transcript:
 
     def rewrite_each(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[bytes]:
         """Do the same with several messages, in one call of the kernel."""
-        return self.kernel.rewrite(self._edits(edits))
+        return self._edit(self.kernel.rewrite, edits)
 
     def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
         """Return the JSON of one message without some of its blocks; every other byte stays.
@@ -380,12 +384,10 @@ class Transcript:
 
         By `hi` for a bound, else by `n`. O(bytes of those messages).
         """
-        by = self._encoding(encoding, model)
-        return self.kernel.edited_tokens(*by, model, bound, self._edits(edits))
+        count = partial(self.kernel.edited_tokens, *self._encoding(encoding, model), model, bound)
+        return self._edit(count, edits)
 
-    def _edits(
-        self, edits: Iterable[tuple[int, Mapping[int, str]]]
-    ) -> tuple[list[int], list[int], list[int], list[str]]:
+    def _edit(self, edit: Callable[[_Columns], list[_T]], edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[_T]:
         count = len(self)
         messages: list[int] = []
         lengths: list[int] = []
@@ -393,11 +395,13 @@ class Transcript:
         texts: list[str] = []
         for index, replaced in edits:
             messages.append(index if 0 <= index < count else self._index(index))
-            own = _by_block(replaced)
-            lengths.append(len(own))
-            blocks += own
-            texts += own.values()
-        return messages, lengths, blocks, texts
+            lengths.append(len(replaced))
+            blocks += replaced
+            texts += replaced.values()
+        try:
+            return edit((messages, lengths, blocks, texts))
+        except OverflowError:  # a block index that is negative, or larger than any machine's
+            return edit((messages, lengths, _in_range(blocks), texts))
 
     def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         if encoding is not None:
@@ -417,13 +421,10 @@ class Transcript:
         return message_index
 
 
-def _by_block(texts: Mapping[int, str]) -> Mapping[int, str]:
-    for block_index in texts:
-        if block_index < 0:
-            raise ArgumentError(f"There is no block {min(texts)}")
-        if block_index > sys.maxsize:
-            return {min(other, sys.maxsize): text for other, text in texts.items()}
-    return texts
+def _in_range(block_indexes: list[int]) -> list[int]:
+    if min(block_indexes) < 0:
+        raise ArgumentError(f"There is no block {min(block_indexes)}")
+    return [min(block_index, sys.maxsize) for block_index in block_indexes]
 
 
 def _ends(part: range) -> tuple[int, int]:

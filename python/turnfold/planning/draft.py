@@ -24,7 +24,7 @@ from turnfold.planning.rewritten import Edited, edited_texts
 from turnfold.planning.selection import NotSelected, Selection
 from turnfold.transcript import Transcript
 
-_MOST_AT_ONCE: Final = 64
+MOST_AT_ONCE: Final = 64
 """Edits are counted together, so many at most: the kernel is entered once for them."""
 
 
@@ -123,19 +123,20 @@ class Draft:
 
     def kept_tokens(self) -> int:
         """At most what everything but the summary message counts."""
-        kept = self.measure.tokens - self._saved_tokens
-        if self.measure.whole.source != "exact":
-            # Bounds of estimates are rounded part by part: one token a part makes up for it.
-            kept += 2 + len(self.edited) + len(self.stripped)
-        return kept - self._gone_tokens()
+        parts = 2 + len(self.edited) + len(self.stripped)
+        return self.measure.tokens - self._saved_tokens + parts * self._rounded_tokens - self._gone_tokens()
+
+    @property
+    def _rounded_tokens(self) -> int:
+        """What makes up for a part's rounding: the bounds of estimates are rounded part by part."""
+        return 0 if self.measure.whole.source == "exact" else 1
 
     def _gone_tokens(self) -> int:
         """What the messages that are not in the result count at least: asked for with each edit, so remembered."""
         if self._counted is None or self._counted[0] is not self.selection:
             gone = self.gone
             tokens = sum(self.measure.messages(going.start, going.stop) for going in gone)
-            rounded = 0 if self.measure.whole.source == "exact" else 2 * len(gone)
-            self._counted = self.selection, tokens - rounded
+            self._counted = self.selection, tokens - 2 * len(gone) * self._rounded_tokens
         return self._counted[1]
 
     def tokens_with_most(self) -> int:
@@ -167,28 +168,27 @@ class Draft:
                 del self.edited[index]
                 self._saved_tokens -= self._saved.pop(index)
 
-    def edit(self, edits: Iterable[tuple[int, Edited]]) -> bool:
+    def edit(self, edits: Iterable[tuple[int, Edited]], at_once: int = 1) -> bool:
         """Put each edit in the place of what was decided for its message, if it saves more, until the target is met.
 
-        Returns whether any did. `edits` is read as far as it is needed, and up to as far again.
+        Returns whether any did. `edits` is read as far as it is needed, and up to as far again, or `at_once`.
         """
-        coming, size, changed = iter(edits), 1, False
-        while some := list(islice(coming, size)):
-            texts = ((index, edited_texts(self.transcript, index, edit, self.measure.encoding)) for index, edit in some)
-            for (index, edit), tokens in zip(some, self.measure.edited(texts), strict=True):
-                if self.is_met():
-                    return changed
-                changed = self._edit(index, edit, tokens) or changed
-            size = min(2 * size, _MOST_AT_ONCE)
-        return changed
-
-    def _edit(self, index: int, edit: Edited, tokens: int) -> bool:
-        saved = self.measure.message(index) - tokens
-        if saved <= self._saved.get(index, 0):
-            return False
-        self._saved_tokens += saved - self._saved.get(index, 0)
-        self.edited[index], self._saved[index] = edit, saved
-        return True
+        coming, saved, before = iter(edits), self._saved, self._saved_tokens
+        while not self.is_met() and (some := list(islice(coming, at_once))):
+            transcript, measure = self.transcript, self.measure
+            texts = [(index, edited_texts(transcript, index, edit, measure.encoding)) for index, edit in some]
+            over = self.tokens_with_most() - self.target_tokens
+            for (index, edit), tokens in zip(some, measure.edited(texts), strict=True):
+                if over <= 0 and self.target_is_limit:
+                    break
+                more = measure.each[index] - tokens - saved.get(index, 0)
+                if more <= 0:
+                    continue
+                over -= more if index in saved else more - self._rounded_tokens
+                self._saved_tokens += more
+                self.edited[index], saved[index] = edit, saved.get(index, 0) + more
+            at_once = min(2 * at_once, MOST_AT_ONCE)
+        return self._saved_tokens > before
 
     def strip(self, index: int, stripped: Stripped) -> None:
         """Take blocks out of message `index`, once."""
@@ -255,8 +255,9 @@ class Draft:
 
     def _kept(self, start: int, stop: int) -> Iterator[Tile]:
         """Return tiles of messages that stay, as they are or edited."""
-        edited = sorted(index for index in {*self.edited, *self.stripped} if start <= index < stop)
-        for index in edited:
+        for index in sorted(self.edited.keys() | self.stripped.keys()):
+            if not start <= index < stop:
+                continue
             if start < index:
                 yield KeepRange(start, index)
             edit, strip = self.edited.get(index), self.stripped.get(index)

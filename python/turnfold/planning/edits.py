@@ -13,8 +13,8 @@ from turnfold.checks import open_results
 from turnfold.meter import count_many
 from turnfold.model.policy import DedupeResults, MaskResults, TruncateResults
 from turnfold.model.selection import Scope, Tail
-from turnfold.planning.draft import Draft
-from turnfold.planning.rewritten import Edited
+from turnfold.planning.draft import MOST_AT_ONCE, Draft
+from turnfold.planning.rewritten import UNEDITED, Edited
 from turnfold.planning.scope import on_grid, resolved, spares, tail_start
 from turnfold.transcript import Transcript
 
@@ -83,7 +83,7 @@ def mask_results(draft: Draft, step: MaskResults) -> None:
         _Masked(one.message, one.block, _line("Old", one.tool, one.tokens), one.tokens)
         for one in _open(draft, step.keep, step.scope, step.grid)
     ]
-    if not draft.edit(_masks(draft, masked, step.scope.min_tokens)) and not draft.is_met():
+    if not draft.edit(_masks(draft, masked, step.scope.min_tokens), MOST_AT_ONCE) and not draft.is_met():
         draft.note("nothing_to_compact", "No old tool result would be shorter as one line.")
 
 
@@ -110,7 +110,7 @@ def dedupe_results(draft: Draft, step: DedupeResults) -> None:
             line = _line("Repeated" if repeated else "Outdated", call.name, tokens)
             found.append(_Masked(pair.result_message, pair.result_block, line, tokens))
     found.sort(key=_BY_MESSAGE)
-    if not draft.edit(_masks(draft, found, step.scope.min_tokens)) and not draft.is_met():
+    if not draft.edit(_masks(draft, found, step.scope.min_tokens), MOST_AT_ONCE) and not draft.is_met():
         draft.note("nothing_to_compact", "No tool result says what a later one says again.")
 
 
@@ -120,7 +120,7 @@ def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[_Open]:
     tail = on_grid(ground, resolved(ground, keep, draft.limit_tokens), grid, encoding)
     stop = max(tail_start(ground, tail, encoding), draft.kept_from)
     spared = spares(ground, scope)
-    found: list[_Open] = []
+    replaced = {(index, block) for index, edit in draft.edited.items() for block, _ in edit.replaced}
     results = open_results(
         draft.transcript,
         draft.kept_from,
@@ -130,31 +130,24 @@ def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[_Open]:
         short_bytes=_LONGEST_MASK_BYTES,
         beginning="[",
     )
-    for index, block, tokens, name, text in results:
-        edit = draft.edited.get(index)
-        if edit is not None and any(block == taken for taken, _ in edit.replaced):
-            continue
-        if (text is None or not _MASK.fullmatch(text)) and not spared(index):
-            found.append(_Open(index, block, tokens, name))
-    return found
+    return [
+        _Open(index, block, tokens, name)
+        for index, block, tokens, name, text in results
+        if (text is None or not _MASK.fullmatch(text)) and (index, block) not in replaced and not spared(index)
+    ]
 
 
 def _masks(draft: Draft, results: Sequence[_Masked], min_tokens: int) -> Iterator[tuple[int, Edited]]:
     """Put a line in the place of each result where that is shorter. Those of a message stand side by side."""
-    lines = list({one.line: None for one in results if one.tokens >= min_tokens})
-    left = dict(zip(lines, count_many(lines, draft.measure.encoding), strict=True))
+    # A text has no more tokens than bytes, so beside most results a line need not be counted.
+    near = list({one.line: None for one in results if min_tokens <= one.tokens <= 4 * len(one.line)})
+    left = dict(zip(near, count_many(near, draft.measure.encoding), strict=True))
     for index, found in groupby(results, _BY_MESSAGE):
-        masks = [(one.block, one.line) for one in found if left.get(one.line, one.tokens) < one.tokens]
-        if not masks:
-            continue
-        before = draft.edited.get(index)
-        if before is None:
-            yield index, Edited(replaced=tuple(sorted(masks)))
-            continue
-        masked = dict(masks)
-        blocks = tuple(block for block in before.blocks if block not in masked)
-        replaced = tuple(sorted((dict(before.replaced) | masked).items()))
-        yield index, Edited(blocks, before.max_tokens, before.side, replaced)
+        masks = [
+            (one.block, one.line) for one in found if one.tokens >= min_tokens and left.get(one.line, 0) < one.tokens
+        ]
+        if masks:
+            yield index, draft.edited.get(index, UNEDITED).replacing(masks)
 
 
 def _line(what: str, name: str | None, tokens: int) -> str:

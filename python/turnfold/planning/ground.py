@@ -1,8 +1,8 @@
 """What all steps of one plan ask of a transcript: its parts, its legal cuts, the earlier summary."""
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Final
 
 from turnfold import checks
@@ -110,15 +110,15 @@ class Ground:
     @cached_property
     def groups(self) -> tuple[range, ...]:
         """What stays together or goes together, after `start`: the messages between one legal cut and the next."""
-        start = self.start
-        cuts = [index for index in self.points if index >= start]
-        return tuple(range(first, last) for first, last in pairwise(cuts))
+        cuts = list(self.points)
+        del cuts[: bisect_left(cuts, self.start)]
+        return tuple(map(range, cuts, cuts[1:]))
 
     @cached_property
     def tool_groups(self) -> tuple[range, ...]:
         """The groups that hold a call with its results. O(blocks)."""
-        calling = {message for message, _ in self._calls}
-        return tuple(group for group in self.groups if not calling.isdisjoint(group))
+        calling = {message for message, _, _ in self.transcript.places("tool_call")}
+        return tuple([group for group in self.groups if not calling.isdisjoint(group)])
 
     @cached_property
     def steps(self) -> tuple[int, ...]:

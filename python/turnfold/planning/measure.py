@@ -55,11 +55,12 @@ class Measure:
             return TokenCount(0, 0, 0, self.whole.source)
         return self._count(start, stop)
 
-    def message(self, index: int) -> int:
-        """Say what one message counts, where many are asked for: all are counted the first time."""
+    @property
+    def each(self) -> list[int]:
+        """What each message counts: all are counted the first time."""
         if self._each is None:
             self._each = self._transcript.each_tokens(bound=self._bound, encoding=self._named, model=self._model)
-        return self._each[index]
+        return self._each
 
     def messages(self, start: int, stop: int) -> int:
         """Say what messages `[start, stop)` count. O(1) after the first count."""

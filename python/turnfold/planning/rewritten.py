@@ -18,6 +18,17 @@ class Edited(msgspec.Struct, frozen=True, gc=False):
     side: CutSide = "both"
     replaced: tuple[tuple[int, str], ...] = ()
 
+    def replacing(self, texts: list[tuple[int, str]]) -> "Edited":
+        """Return it with these texts in the place of what it does to their blocks."""
+        if not self.blocks and not self.replaced:
+            return Edited(replaced=tuple(sorted(texts)))
+        new = dict(texts)
+        blocks = tuple(block for block in self.blocks if block not in new)
+        return Edited(blocks, self.max_tokens, self.side, tuple(sorted((dict(self.replaced) | new).items())))
+
+
+UNEDITED = Edited()
+
 
 def edited_texts(transcript: Transcript, index: int, edit: Edited, encoding: str) -> dict[int, str]:
     """Return the texts that `edit` gives to blocks of message `index`."""

@@ -49,7 +49,7 @@ def _advice(bound: BoundReasoning | None) -> ThinkingAdvice | None:
 
 def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
     """Find the reasoning of kept messages that stands behind a change of ours, by message."""
-    transcript = draft.transcript
+    transcript, gone = draft.transcript, draft.gone
     changes = [*draft.edited]
     if draft.selection is not None:
         changes.append(draft.selection.start)
@@ -59,7 +59,7 @@ def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
     first = min(changes)
     found: dict[int, tuple[int, ...]] = {}
     for index, block, _ in transcript.places("reasoning", first):
-        if transcript.speakers[index] != "assistant" or any(index in going for going in draft.gone):
+        if transcript.speakers[index] != "assistant" or any(index in going for going in gone):
             continue
         if index == first and index in draft.edited and block <= min(_edited(draft.edited[index])):
             continue

@@ -180,5 +180,5 @@ def window_of(model: str | None, windows: tuple[ModelWindow, ...]) -> int | None
     if model is None:
         return None
     name = model.rpartition("/")[2]
-    matching = [w for w in windows if name == w.model or name.startswith(f"{w.model}-")]
+    matching = [w for w in windows if name.startswith(w.model) and name[len(w.model) : len(w.model) + 1] in {"", "-"}]
     return max(matching, key=lambda w: len(w.model)).window_tokens if matching else None
