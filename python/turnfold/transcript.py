@@ -90,8 +90,6 @@ class Transcript:
                 given.append(part)
             elif not isinstance(part, range):
                 raise TypeError(f"a part is a range or bytes, not {type(part).__name__}")
-            elif part.step != 1 or part.start < 0 or part.stop < 0:
-                raise ArgumentError("A range of messages has step 1 and no negative end")
             else:
                 given.append(_ends(part))
         kernel = self.kernel.splice(given)
@@ -428,7 +426,10 @@ def _in_range(block_indexes: list[int]) -> list[int]:
 
 
 def _ends(part: range) -> tuple[int, int]:
-    return min(part.start, sys.maxsize), min(part.stop, sys.maxsize)
+    start, stop = part.start, part.stop
+    if start < 0 or stop < 0 or part.step != 1:
+        raise ArgumentError("A range of messages has step 1 and no negative end")
+    return (start, stop) if start <= sys.maxsize >= stop else (min(start, sys.maxsize), min(stop, sys.maxsize))
 
 
 def kernel_of(transcript: object) -> _core.Transcript:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import assert_never
 
 import msgspec
@@ -172,6 +173,7 @@ def _since_summary(ground: Ground, turns: Sequence[int]) -> int:
     return sum(index > latest for index in turns)
 
 
+@lru_cache(maxsize=256)
 def window_of(model: str | None, windows: tuple[ModelWindow, ...]) -> int | None:
     """Look up the entry that names `model` most closely: its name, or the longest that it begins with up to a `-`.
 

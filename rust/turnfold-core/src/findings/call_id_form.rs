@@ -26,7 +26,7 @@ fn run(scene: &mut Scene<'_>) {
             BlockKind::ToolResult => orphans.contains(&BlockRef::of(&block)),
             _ => false,
         };
-        let Some(id) = block.call_id().filter(|_| asked) else {
+        let Some(id) = asked.then(|| block.call_id()).flatten() else {
             continue;
         };
         let Some(what) = fault(&form, &id) else { continue };
