@@ -80,6 +80,14 @@ impl Role {
             Self::Other => "other",
         }
     }
+
+    /// The role of that name; any other name is `Other`'s.
+    pub fn by_name(name: &str) -> Self {
+        let all = [Self::System, Self::Developer, Self::User, Self::Assistant, Self::Tool];
+        all.into_iter()
+            .find(|role| role.as_str() == name)
+            .unwrap_or(Self::Other)
+    }
 }
 
 /// What a block is.

@@ -159,15 +159,7 @@ impl Transcript {
         text: &Bound<'py, PyString>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let text = input::text(text)?;
-        let role = match role.as_str() {
-            "system" => Role::System,
-            "developer" => Role::Developer,
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "tool" => Role::Tool,
-            _ => Role::Other,
-        };
-        let message = detached(py, || Ok(self.0.format().text_message(role, &text)))?;
+        let message = detached(py, || Ok(self.0.format().text_message(Role::by_name(&role), &text)))?;
         Ok(PyBytes::new(py, &message))
     }
 
