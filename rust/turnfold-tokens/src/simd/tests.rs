@@ -1,0 +1,68 @@
+//! Every level does what the scalar one does.
+
+use super::*;
+use crate::tables::with_value;
+use proptest::prelude::*;
+
+struct Probe<'a> {
+    block: &'a [u8; BLOCK],
+    bits: u64,
+    kept: u64,
+    line: Line,
+    key: Key,
+    bit: u8,
+}
+
+impl Work for Probe<'_> {
+    type Output = (Kinds, u64, u64, Vec<usize>, usize, u64, u64);
+    #[inline(always)]
+    fn run<I: Isa>(self) -> Self::Output {
+        let mut places = [0; BLOCK];
+        let count = I::places(self.bits, 1 << 20, &mut places);
+        (
+            I::kinds(self.block),
+            I::squeeze(self.bits, self.kept),
+            I::spread(self.bits, self.kept),
+            places[..count].to_vec(),
+            I::find(&self.line, self.key),
+            I::unusual(self.block),
+            I::having(self.block, self.bit),
+        )
+    }
+}
+
+proptest! {
+    #[test]
+    fn every_level_does_the_same(
+        bytes in proptest::collection::vec(prop_oneof![any::<u8>(), b' '..=b'~', b'\t'..=b'\r'], BLOCK),
+        bits: u64,
+        kept in prop_oneof![any::<u64>(), Just(u64::MAX), Just(0)],
+        keys in proptest::array::uniform4(1..u128::MAX >> 4),
+        values in proptest::array::uniform4(1..16_usize),
+        wanted in 0..6_usize,
+        bit in 0..7,
+    ) {
+        let block: [u8; BLOCK] = bytes.try_into().unwrap();
+        let mut line = Line::default();
+        for (slot, (key, value)) in line.0.iter_mut().zip(keys.into_iter().zip(values)) {
+            *slot = with_value(key, value);
+        }
+        let key = keys.get(wanted).copied().unwrap_or(7);
+        if wanted == 5 {
+            line = Line::default();
+        }
+        let at = |level| dispatch(level, Probe { block: &block, bits, kept, line, key, bit: 1_u8 << bit });
+        let scalar = at(Level::Scalar);
+        prop_assert_eq!(scalar.2.count_ones(), (bits & 1_u64.checked_shl(kept.count_ones()).map_or(u64::MAX, |b| b - 1)).count_ones());
+        prop_assert_eq!(scalar.4, if wanted < 4 { values[wanted] } else { 0 });
+        for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+            prop_assert_eq!(&at(level), &scalar, "{:?}", level);
+        }
+    }
+}
+
+#[test]
+fn the_best_level_is_there() {
+    assert!(Level::detect().is_there());
+    assert_eq!(Level::detect(), Level::detect());
+}
