@@ -4,7 +4,6 @@ What goes through them is pickled: both ends are the same program, and large byt
 """
 
 import contextlib
-import gc
 import os
 import pickle
 import signal
@@ -114,8 +113,6 @@ def serve() -> None:
         share_caches(among)
         if instructions.encoding is not None:
             register_encoding(instructions.encoding)
-        # What was loaded stays: the collector of cycles need not look through it again and again.
-        gc.freeze()
         while True:
             made = compact_each(pickle.load(given), instructions)  # noqa: S301
             pickle.dump(made, answers, _PICKLED)

@@ -259,7 +259,7 @@ def _task_kept(transcript: Transcript, plan: CompactionPlan, opened: Sequence[Op
     first = next((index for index, speaker in enumerate(transcript.speakers) if speaker == "user"), None)
     if first is None:
         return "absent"
-    dropped = any(tile.start <= first < tile.stop and isinstance(tile, DropRange) for tile in plan.tiles)
+    dropped = any(isinstance(tile, DropRange) and tile.start <= first < tile.stop for tile in plan.tiles)
     return "dropped" if dropped else "message"
 
 
