@@ -23,6 +23,7 @@ mod message;
 mod walk;
 
 pub(crate) use message::Known;
+use walk::Here;
 pub(crate) use walk::Walk;
 
 /// How much the table holds, in bytes of what messages yield.
@@ -36,6 +37,8 @@ const ALIKE: usize = 8;
 const LARGEST_SHARE: usize = 256;
 /// How many messages a batch has at most: those of one body that are the same stand in one only once.
 const BATCH: usize = 256;
+/// How many slots from that of its hash on a message of a batch may stand.
+const NEAR: usize = 8;
 /// As many messages that are known from elsewhere, in a row, a batch takes in again: who walks along it need not ask the
 /// table for them, and for the one behind them.
 const BETWEEN: usize = 2;
@@ -49,6 +52,8 @@ pub(crate) struct Batch {
     signs: Box<[Sign]>,
     /// Where the table has them.
     hashes: Box<[u64]>,
+    /// By hash, the message behind [`NEAR`] slots at most, from 1 on; 0 for none.
+    slots: Box<[u16]>,
     bytes: usize,
     /// Whether one was asked for since its turn to go came last.
     used: AtomicBool,
@@ -59,6 +64,24 @@ pub(crate) struct Batch {
 struct Sign {
     digest: [u64; 2],
     len: u32,
+}
+
+/// The messages of a batch by their hashes, for as many as find a place.
+fn slots_of(hashes: &[u64]) -> Box<[u16]> {
+    let mut slots = vec![0; (2 * hashes.len()).next_power_of_two()];
+    for (number, &hash) in (1..=u16::MAX).zip(hashes) {
+        let places = near(hash, slots.len());
+        let free = places.into_iter().find(|&at| slots.get(at) == Some(&0));
+        if let Some(slot) = free.and_then(|at| slots.get_mut(at)) {
+            *slot = number;
+        }
+    }
+    slots.into()
+}
+
+/// Where among so many slots, a power of two, a message may stand.
+fn near(hash: u64, slots: usize) -> impl Iterator<Item = usize> {
+    (0..NEAR).map(move |step| (hash as usize).wrapping_add(step) & slots.wrapping_sub(1))
 }
 
 /// A message of a batch.
@@ -82,15 +105,24 @@ impl Batch {
     }
 
     fn new(format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>) -> Self {
-        let beside = size_of::<(u64, Alike)>() + size_of::<Sign>();
+        let beside = size_of::<(u64, Alike)>() + size_of::<Sign>() + size_of::<[u16; 4]>();
         Self {
             format,
+            slots: slots_of(&hashes),
             signs: messages.iter().map(Known::sign).collect(),
             bytes: messages.iter().map(|known| known.size() + beside).sum(),
             messages: messages.into(),
             hashes: hashes.into(),
             used: AtomicBool::new(false),
         }
+    }
+
+    /// The messages at a hash.
+    fn at(&self, hash: u64) -> impl Iterator<Item = (u32, Sign)> {
+        near(hash, self.slots.len())
+            .map_while(|at| self.slots.get(at)?.checked_sub(1))
+            .filter(move |&index| self.hashes.get(usize::from(index)) == Some(&hash))
+            .filter_map(|index| Some((u32::from(index), *self.signs.get(usize::from(index))?)))
     }
 }
 
@@ -262,7 +294,8 @@ impl Table {
         })
     }
 
-    fn find_first(&self, format: Option<&dyn WireFormat>, rest: &[u8], walk: &mut Walk) -> Option<(u32, u32)> {
+    fn find_first(&self, format: Option<&dyn WireFormat>, here: &mut Here<'_>, walk: &mut Walk) -> Option<(u32, u32)> {
+        let rest = here.rest;
         let mut start = rest.get(..START_BYTES).unwrap_or(rest);
         if let Some(end) = object_end(start) {
             start = start.get(..end)?;
@@ -270,8 +303,11 @@ impl Table {
             return None;
         }
         let hash = hash(start);
+        if let Some(found) = walk.elsewhere(hash, format, here) {
+            return Some(found);
+        }
         let shard = self.shard(hash)?;
-        let kept = look(&shard, hash, format, |kept| walk.starts(rest, kept.sign))?;
+        let kept = look(&shard, hash, format, |kept| walk.starts(here, kept.sign))?;
         walk.take(&kept.batch);
         Some((kept.index, kept.sign.len))
     }

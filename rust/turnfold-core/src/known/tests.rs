@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use turnfold_tokens::Encoding;
 
-use super::{ALIKE, Adding, Alike, LARGEST_SHARE, SHARDS, START_BYTES, Table, Walk};
+use super::{ALIKE, Adding, Alike, Here, LARGEST_SHARE, SHARDS, START_BYTES, Table, Walk};
 use crate::formats::{anthropic_messages::AnthropicMessages, openai_chat::OpenAiChat};
 use crate::keyed::Keyed;
 use crate::transcript::{Role, Source, SourceBytes, Transcript};
@@ -46,26 +46,33 @@ fn a_message_is_found_by_all_of_its_bytes_and_its_format() {
         let mut walk = Walk::new(1 << 20);
         for rest in ["", ", ", "]}", &" ".repeat(200)] {
             let rest = format!("{text}{rest}");
-            let place = table.find_first(None, rest.as_bytes(), &mut walk);
+            let place = table.find_first(None, &mut Here::new(rest.as_bytes()), &mut walk);
             assert_eq!(place, Some((index, text.len() as u32)));
             assert!(Arc::ptr_eq(&walk.batches[0], &found.batch) && walk.batches.len() == 1);
-            let other = table.find_first(Some(&AnthropicMessages), rest.as_bytes(), &mut walk);
+            let other = table.find_first(Some(&AnthropicMessages), &mut Here::new(rest.as_bytes()), &mut walk);
             assert!(other.is_none() && walk.batches.len() == 1);
         }
         for at in 0..text.len() {
             let mut other = format!("{text}, ").into_bytes();
             other[at] ^= 1;
             assert!(table.find(&OpenAiChat, &other[..text.len()]).is_none(), "byte {at}");
-            assert!(table.find_first(None, &other, &mut walk).is_none(), "byte {at}");
+            assert!(
+                table.find_first(None, &mut Here::new(&other), &mut walk).is_none(),
+                "byte {at}"
+            );
         }
     }
     let other = long.replace("text \"}", "test \"}");
     assert_ne!(other, long);
     assert!(table.find(&OpenAiChat, other.as_bytes()).is_none());
     let mut walk = Walk::new(1 << 20);
-    assert!(table.find_first(None, other.as_bytes(), &mut walk).is_none());
+    assert!(
+        table
+            .find_first(None, &mut Here::new(other.as_bytes()), &mut walk)
+            .is_none()
+    );
     let cut = &long.as_bytes()[..long.len() - 1];
-    assert!(table.find_first(None, cut, &mut walk).is_none() && walk.batches.is_empty());
+    assert!(table.find_first(None, &mut Here::new(cut), &mut walk).is_none() && walk.batches.is_empty());
 }
 
 /// Where each message of a list is found: its batch and its place in that.
@@ -98,12 +105,26 @@ fn a_walk_finds_what_the_table_has_and_what_stands_behind_it() {
             .collect();
         assert_eq!(walked(&table, &messages, &mut walk), expected);
     }
-    // Of the first message alone the table says where it is; those behind it stand in its batch.
+    // Of the first message alone the table says where it is; the others stand in its batch, behind it or elsewhere.
     let mut walk = Walk::new(1 << 20);
     assert_eq!(walked(&table, &[&kept[4]], &mut walk), [Some((0, 4))]);
     let empty = Table::new(1 << 22);
-    let behind = walked(&empty, &[&kept[5], &kept[6], &kept[8], &kept[7]], &mut walk);
-    assert_eq!(behind, [Some((0, 5)), Some((0, 6)), None, Some((0, 7))]);
+    let others = walked(
+        &empty,
+        &[&kept[5], &kept[6], &kept[8], &unknown, &kept[7], &kept[0]],
+        &mut walk,
+    );
+    assert_eq!(
+        others,
+        [
+            Some((0, 5)),
+            Some((0, 6)),
+            Some((0, 8)),
+            None,
+            Some((0, 7)),
+            Some((0, 0))
+        ]
+    );
 }
 
 #[test]
@@ -153,14 +174,14 @@ fn what_a_walk_digests_in_vain_is_bounded() {
     keep(&table, &kept);
     let other = kept[1].replace("a\"}", "b\"}");
     assert_ne!(kept[1], other);
-    // It starts as the one that stands there, and that one stood behind the first.
+    // It starts as the one that stands there, and that one stood behind the first: it is digested once for both.
     let mut walk = Walk::new(other.len() + kept[0].len());
     let mut left = vec![];
-    for _ in 0..3 {
+    for _ in 0..5 {
         assert_eq!(walked(&table, &[&kept[0], &other], &mut walk), [Some((0, 0)), None]);
         left.push(walk.spare / other.len());
     }
-    assert_eq!(left, [2, 0, 0]);
+    assert_eq!(left, [3, 2, 1, 0, 0]);
     assert_eq!(walked(&table, &[&kept[0], &kept[1]], &mut walk), [Some((0, 0)), None]);
 }
 

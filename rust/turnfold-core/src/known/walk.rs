@@ -30,6 +30,19 @@ pub(crate) struct Walk {
     pub(super) spare: usize,
 }
 
+/// What stands at one place of a list, up to the end of the body.
+pub(super) struct Here<'a> {
+    pub(super) rest: &'a [u8],
+    /// How many bytes of it were digested last, and what that gave: several messages may start alike and be of one length.
+    digested: Option<(u32, [u64; 2])>,
+}
+
+impl<'a> Here<'a> {
+    pub(super) fn new(rest: &'a [u8]) -> Self {
+        Self { rest, digested: None }
+    }
+}
+
 impl Walk {
     /// A walk along a list in a body of so many bytes.
     pub(crate) fn new(bytes: usize) -> Self {
@@ -42,7 +55,8 @@ impl Walk {
     }
 
     /// The message that `rest` starts with, as `format` reads it, or as any does: its place in the last of the batches,
-    /// and its length. Mostly it is the one that stood behind the last one, which needs no look into the table.
+    /// and its length. Mostly it is the one that stood behind the last one, or another of its batch, which needs no look into
+    /// the table.
     pub(crate) fn next(&mut self, format: Option<&dyn WireFormat>, rest: &[u8]) -> Option<(u32, u32)> {
         self.next_in(&TABLE, format, rest)
     }
@@ -54,7 +68,9 @@ impl Walk {
         rest: &[u8],
     ) -> Option<(u32, u32)> {
         self.fetch_ahead(rest);
-        let found = self.behind(rest).or_else(|| table.find_first(format, rest, self))?;
+        let mut here = Here::new(rest);
+        let found = self.behind(&mut here);
+        let found = found.or_else(|| table.find_first(format, &mut here, self))?;
         self.next = found.0 as usize + 1;
         if let Some(known) = self
             .batches
@@ -75,25 +91,50 @@ impl Walk {
         self.unfetched = self.unfetched.min(rest.len().saturating_sub(AHEAD));
     }
 
-    fn behind(&mut self, rest: &[u8]) -> Option<(u32, u32)> {
+    fn behind(&mut self, here: &mut Here<'_>) -> Option<(u32, u32)> {
         let signs = &self.batches.last()?.signs;
         let &sign = signs.get(self.next)?;
         signs.get(self.next + SOON).into_iter().for_each(prefetch);
-        self.starts(rest, sign).then_some((self.next as u32, sign.len))
+        self.starts(here, sign).then_some((self.next as u32, sign.len))
     }
 
-    /// Whether `rest` starts with the message of this sign.
-    pub(super) fn starts(&mut self, rest: &[u8], sign: Sign) -> bool {
+    /// The message elsewhere in the last batch, where most of those stand that do not follow on each other: the whole table
+    /// has its places all over the memory.
+    pub(super) fn elsewhere(
+        &mut self,
+        hash: u64,
+        format: Option<&dyn WireFormat>,
+        here: &mut Here<'_>,
+    ) -> Option<(u32, u32)> {
+        let batch = Arc::clone(self.batches.last()?);
+        let read_alike = format.is_none_or(|format| batch.format.name() == format.name());
+        let (index, sign) = batch
+            .at(hash)
+            .filter(|_| read_alike)
+            .find(|&(_, sign)| self.starts(here, sign))?;
+        Some((index, sign.len))
+    }
+
+    /// Whether the message of this sign stands there.
+    pub(super) fn starts(&mut self, here: &mut Here<'_>, sign: Sign) -> bool {
         let len = sign.len as usize;
-        let Some((own, behind)) = rest.split_at_checked(len) else {
+        let Some((own, behind)) = here.rest.split_at_checked(len) else {
             return false;
         };
         // Two bytes rule most others out.
         let ends = own.last() == Some(&b'}') && behind.first().is_none_or(|byte| b",] \n\r\t".contains(byte));
-        if !ends || self.spare < len {
+        if !ends {
             return false;
         }
-        let found = keyed::digest(own) == sign.digest;
+        if let Some((_, digest)) = here.digested.filter(|&(digested, _)| digested == sign.len) {
+            return digest == sign.digest;
+        }
+        if self.spare < len {
+            return false;
+        }
+        let digest = keyed::digest(own);
+        here.digested = Some((sign.len, digest));
+        let found = digest == sign.digest;
         if !found {
             self.spare -= len;
         }
