@@ -164,8 +164,22 @@ impl Transcript {
     }
 
     fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let body = detached(py, || Ok(self.0.to_json()))?;
-        Ok(PyBytes::new(py, &body))
+        let mut length = 0;
+        detached(py, || {
+            self.0.write(&mut |piece| length += piece.len());
+            Ok(())
+        })?;
+        // Written where Python keeps it: a copy made from ours would hold the interpreter for as long as all the rest takes.
+        PyBytes::new_with(py, length, |mut room| {
+            detached(py, || {
+                self.0.write(&mut |piece| {
+                    if let Some(place) = room.split_off_mut(..piece.len()) {
+                        place.copy_from_slice(piece);
+                    }
+                });
+                Ok(())
+            })
+        })
     }
 
     fn message_json<'py>(&self, py: Python<'py>, message_index: usize) -> PyResult<Bound<'py, PyBytes>> {

@@ -8,7 +8,9 @@ fn main() {
 
 const PROSE: &str = "The committee met on Thursday and put off the vote, since two of the reports had not come in. ";
 const CODE: &str = "    def read(self, path: str) -> bytes:\n        return self._store.get(path, b\"\")[:4096]\n\n";
-const MIXED: &str = "Встреча перенесена на четверг. 会議は木曜日に延期されました。 The meeting is on Thursday.\n";
+const MIXED: &str = "Встреча перенесена на четверг, потому что два отчёта ещё не пришли. \
+    会議は木曜日に延期されました。報告書がまだ二通届いていないからです。 \
+    The meeting is on Thursday, since two of the reports have not come in.\n";
 
 #[divan::bench(args = [PROSE, CODE, MIXED], sample_count = 60)]
 fn megabyte(bencher: divan::Bencher, line: &str) {
