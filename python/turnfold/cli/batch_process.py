@@ -110,7 +110,8 @@ def serve() -> None:
         _widen(pipe.fileno())
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         instructions, among = pickle.load(given)  # noqa: S301  # what this program has written
-        share_caches(among)
+        # Half of it: what documents share, they share with the ones beside them.
+        share_caches(2 * among)
         if instructions.encoding is not None:
             register_encoding(instructions.encoding)
         while True:
