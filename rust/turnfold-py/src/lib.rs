@@ -5,6 +5,7 @@
 
 mod caches;
 mod checks;
+mod digests;
 mod door;
 mod identifiers;
 mod input;

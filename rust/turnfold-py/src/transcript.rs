@@ -6,7 +6,7 @@ use std::ops::Range;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
-use turnfold_core::digests::{self, Digest};
+use turnfold_core::digests;
 use turnfold_core::meter::bounds::Asked;
 use turnfold_core::meter::{CountSource, TokenCount};
 use turnfold_core::pairs::{self, ScanOptions};
@@ -15,6 +15,7 @@ use turnfold_core::splice::{self, Part};
 use turnfold_core::{MessageView, Role, json};
 
 use crate::checks::{self, OptionFields};
+use crate::digests::{DigestColumns, columns};
 use crate::door::{Fault, Rows, Text, attached, by_size, detached};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
@@ -45,17 +46,6 @@ type PartColumns<'a> = (
     Rows<Option<Cow<'a, str>>>,
     Rows<Option<Cow<'a, str>>>,
     Vec<bool>,
-);
-
-/// Of all digests `message`, `kind`, `tool`, `target`, `outcome`, `text`, `is_error`.
-type DigestColumns = (
-    Rows<usize>,
-    Rows<&'static str>,
-    Rows<String>,
-    Rows<Option<String>>,
-    Rows<String>,
-    Rows<String>,
-    Rows<bool>,
 );
 
 /// Whether the model refuses it, a header with its value, a field of the body with its value.
@@ -588,27 +578,4 @@ fn role(message: &MessageView<'_>) -> String {
         Some(literal) => json::unescape(literal.of(source)).into_owned(),
         None => message.role().as_str().to_owned(),
     }
-}
-
-fn columns(digests: Vec<Digest>) -> DigestColumns {
-    let (mut messages, mut kinds, mut tools, mut failed) = (vec![], vec![], vec![], vec![]);
-    let (mut targets, mut outcomes, mut texts) = (vec![], vec![], vec![]);
-    for one in digests {
-        messages.push(one.call.message);
-        kinds.push(one.kind.as_str());
-        tools.push(one.tool);
-        targets.push(one.target);
-        outcomes.push(one.outcome);
-        texts.push(one.text);
-        failed.push(one.is_error);
-    }
-    (
-        Rows(messages),
-        Rows(kinds),
-        Rows(tools),
-        Rows(targets),
-        Rows(outcomes),
-        Rows(texts),
-        Rows(failed),
-    )
 }
