@@ -245,13 +245,7 @@ pub fn call_id(transcript: &Transcript, at: BlockRef) -> Option<String> {
 
 /// The block at a position. O(log segments).
 pub fn block_at(transcript: &Transcript, at: BlockRef) -> Option<BlockView<'_>> {
-    let message = transcript.message(at.message)?;
-    Some(BlockView {
-        message: at.message,
-        index: at.block,
-        segment: message.segment,
-        row: message.rows().get(at.block)?,
-    })
+    transcript.message(at.message)?.block(at.block)
 }
 
 /// Whether a block should have an id and has none.

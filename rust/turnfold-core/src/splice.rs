@@ -157,10 +157,10 @@ pub fn rewrite_blocks(
     let start = view.row.span.start as usize;
     let mut edits = Edits::default();
     for (index, text) in texts {
-        let block = view.blocks().nth(*index).ok_or_else(|| {
+        let block = view.block(*index).ok_or_else(|| {
             SpliceError::Argument(format!(
                 "message {message} has no block {index}; it has {}",
-                view.blocks().count()
+                view.rows().len()
             ))
         })?;
         let body = block.row.body.ok_or_else(|| {

@@ -104,17 +104,9 @@ pub(super) fn scan(text: &str, known: &mut KnownRuns, marks: &mut Marks, sink: S
             classes = classes_of(own);
         }
         if classes & class::COLON != 0
-            && let Some((start, stop)) = url(text, at, end)
+            && let Some(stop) = hand_url(text, at, end, classes, sink)
         {
-            if start > at {
-                words::classify(&run(text, at, start, classes), sink);
-            }
-            if stop - start <= MAX_URL_BYTES
-                && let Some(url) = text.get(start..stop)
-            {
-                sink(IdentifierKind::Url, url);
-            }
-            at = stop.max(end);
+            at = stop;
             within = true;
             continue;
         }
@@ -274,6 +266,20 @@ fn skip(text: &str, at: usize) -> usize {
     }
 }
 
+/// Hands over the first URL whose scheme lies in a run, and what stands before it there; one past both.
+fn hand_url(text: &str, at: usize, end: usize, classes: u16, sink: Sink<'_>) -> Option<usize> {
+    let (start, stop) = url(text, at, end)?;
+    if start > at {
+        words::classify(&run(text, at, start, classes), sink);
+    }
+    if stop - start <= MAX_URL_BYTES
+        && let Some(url) = text.get(start..stop)
+    {
+        sink(IdentifierKind::Url, url);
+    }
+    Some(stop.max(end))
+}
+
 /// The first URL whose scheme lies in the run: its span, without closing punctuation.
 fn url(text: &str, start: usize, end: usize) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
@@ -366,17 +372,9 @@ fn scan_slowly(text: &str, sink: Sink<'_>) {
             continue;
         }
         if classes & class::COLON != 0
-            && let Some((start, stop)) = url(text, at, end)
+            && let Some(stop) = hand_url(text, at, end, classes, sink)
         {
-            if start > at {
-                words::classify(&run(text, at, start, classes), sink);
-            }
-            if stop - start <= MAX_URL_BYTES
-                && let Some(url) = text.get(start..stop)
-            {
-                sink(IdentifierKind::Url, url);
-            }
-            at = stop.max(end);
+            at = stop;
             continue;
         }
         if end - at <= MAX_BYTES {

@@ -9,7 +9,7 @@
 
 use wide::{CmpEq, CmpGt, i8x16};
 
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 type Block = [u8; BLOCK];
 
 /// Instructions that the loop is compiled for.
@@ -170,24 +170,25 @@ fn through(mut bits: u64) -> u64 {
     bits
 }
 
+/// Bit `k` is whether `is` holds for byte `k`, by what every processor of the target has.
+#[inline]
+pub(super) fn mask(block: &Block, is: impl Fn(i8x16) -> i8x16) -> u64 {
+    let (quarters, _) = block.as_chunks::<16>();
+    let mut all = 0;
+    for quarter in quarters.iter().rev() {
+        let mut signed = [0; 16];
+        for (to, from) in signed.iter_mut().zip(quarter) {
+            *to = from.cast_signed();
+        }
+        let mask = is(i8x16::new(signed)).move_mask();
+        all = all << 16 | u64::from(mask.cast_unsigned() & 0xFFFF);
+    }
+    all
+}
+
 struct Baseline;
 
 impl Baseline {
-    #[inline]
-    fn mask(block: &Block, is: impl Fn(i8x16) -> i8x16) -> u64 {
-        let (quarters, _) = block.as_chunks::<16>();
-        let mut all = 0;
-        for quarter in quarters.iter().rev() {
-            let mut signed = [0; 16];
-            for (to, from) in signed.iter_mut().zip(quarter) {
-                *to = from.cast_signed();
-            }
-            let mask = is(i8x16::new(signed)).move_mask();
-            all = all << 16 | u64::from(mask.cast_unsigned() & 0xFFFF);
-        }
-        all
-    }
-
     #[inline]
     fn any(bytes: i8x16, of: &[u8]) -> i8x16 {
         let mut all = i8x16::splat(0);
@@ -204,25 +205,25 @@ impl Isa for Baseline {
         // Bytes that are not ASCII compare as negative.
         let control = |bytes: i8x16| i8x16::splat(0x20).cmp_gt(bytes) & bytes.cmp_gt(i8x16::splat(-1));
         (
-            Self::mask(block, |bytes| Self::any(bytes, b"\"")),
-            Self::mask(block, |bytes| Self::any(bytes, b"\\")),
-            Self::mask(block, control),
+            mask(block, |bytes| Self::any(bytes, b"\"")),
+            mask(block, |bytes| Self::any(bytes, b"\\")),
+            mask(block, control),
         )
     }
 
     #[inline]
     fn outside(block: &Block) -> (u64, u64) {
         (
-            Self::mask(block, |bytes| Self::any(bytes, b"{}[]:,")),
-            Self::mask(block, |bytes| Self::any(bytes, b" \n\r\t")),
+            mask(block, |bytes| Self::any(bytes, b"{}[]:,")),
+            mask(block, |bytes| Self::any(bytes, b" \n\r\t")),
         )
     }
 
     #[inline]
     fn escapes(block: &Block) -> (u64, u64) {
         (
-            Self::mask(block, |bytes| Self::any(bytes, b"\"\\/bfnrtu")),
-            Self::mask(block, |bytes| Self::any(bytes, b"u")),
+            mask(block, |bytes| Self::any(bytes, b"\"\\/bfnrtu")),
+            mask(block, |bytes| Self::any(bytes, b"u")),
         )
     }
 }

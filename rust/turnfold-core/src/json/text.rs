@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use wide::{CmpEq, i8x16};
 
+use super::blocks::{BLOCK, mask};
+
 /// How many bytes are copied at once.
 const CHUNK: usize = 32;
-/// How many bytes are looked at at once.
-const BLOCK: usize = 64;
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
@@ -64,13 +64,14 @@ impl Unescaping {
         if self.room.len() < needed {
             self.room.resize(needed, 0);
         }
+        let backslash = i8x16::splat(b'\\'.cast_signed());
         let (mut from, mut to) = (0_usize, 0);
         let (blocks, tail) = inner.as_chunks::<BLOCK>();
         let mut last = [0; BLOCK];
         last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
         for (index, block) in blocks.iter().chain(std::iter::once(&last)).enumerate() {
             let base = index * BLOCK;
-            let mut found = backslashes(block);
+            let mut found = mask(block, |bytes| bytes.cmp_eq(backslash));
             loop {
                 // What an escape takes is no start of another one.
                 let used = from.saturating_sub(base) as u32;
@@ -111,14 +112,7 @@ impl Unescaping {
     /// Resolves the escape at `at`: one past it, and one past what it stands for.
     #[inline]
     fn resolve(&mut self, inner: &[u8], at: usize, to: usize) -> (usize, usize) {
-        let rest = inner.get(at..).unwrap_or_default();
-        let (letter, width, length) = match escaped(rest) {
-            Some((letter, length)) => {
-                let (letter, width) = encoded(letter);
-                (letter, width, length)
-            }
-            None => ([rest.get(1).copied().unwrap_or(b'\\'), 0, 0, 0], 1, 2),
-        };
+        let (letter, width, length) = resolved(inner.get(at..).unwrap_or_default());
         if let Some(room) = self.room.get_mut(to..).and_then(<[u8]>::first_chunk_mut) {
             *room = letter;
         }
@@ -126,33 +120,12 @@ impl Unescaping {
     }
 }
 
-/// Bit `k` is whether byte `k` is a backslash.
-#[inline]
-fn backslashes(block: &[u8; BLOCK]) -> u64 {
-    let (quarters, _) = block.as_chunks::<16>();
-    quarters.iter().rev().fold(0, |all, quarter| {
-        let found = i8x16::new(quarter.map(u8::cast_signed)).cmp_eq(i8x16::splat(b'\\'.cast_signed()));
-        all << 16 | u64::from(found.move_mask().cast_unsigned() & 0xFFFF)
-    })
-}
-
-/// A character in UTF-8, and how many bytes it has. All but the longest without a branch: which one an escape stands for
-/// is hard to foresee.
+/// A character in UTF-8, and how many bytes it has.
 #[inline]
 fn encoded(letter: char) -> ([u8; 4], usize) {
-    let number = u32::from(letter);
-    if number > 0xFFFF {
-        let mut buffer = [0; 4];
-        letter.encode_utf8(&mut buffer);
-        return (buffer, 4);
-    }
-    let last = 0x80 | number & 0x3F;
-    let two = 0xC0 | number >> 6 | last << 8;
-    let three = 0xE0 | number >> 12 | (0x80 | number >> 6 & 0x3F) << 8 | last << 16;
-    let wide = if number < 0x800 { two } else { three };
-    let bytes = if number < 0x80 { number } else { wide };
-    let width = 1 + usize::from(number >= 0x80) + usize::from(number >= 0x800);
-    (bytes.to_le_bytes(), width)
+    let mut buffer = [0; 4];
+    let width = letter.encode_utf8(&mut buffer).len();
+    (buffer, width)
 }
 
 /// The same for UTF-8 without a broken escape; `None` for any other.
@@ -172,15 +145,22 @@ fn unescape_valid(inner: &str) -> Option<String> {
 
 /// Resolves the escape that `tail` starts with; returns what follows it.
 fn resolve<'a>(tail: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
-    let length = if let Some((letter, length)) = escaped(tail) {
-        let mut buffer = [0; 4];
-        out.extend_from_slice(letter.encode_utf8(&mut buffer).as_bytes());
-        length
-    } else {
-        out.push(tail.get(1).copied().unwrap_or(b'\\'));
-        2
-    };
+    let (letter, width, length) = resolved(tail);
+    out.extend_from_slice(letter.get(..width).unwrap_or_default());
     tail.get(length..).unwrap_or_default()
+}
+
+/// What the escape at the start of `tail` stands for in UTF-8, how many bytes that is, and the length of the escape. Of a
+/// broken one what it escapes stands.
+#[inline]
+fn resolved(tail: &[u8]) -> ([u8; 4], usize, usize) {
+    match escaped(tail) {
+        Some((letter, length)) => {
+            let (letter, width) = encoded(letter);
+            (letter, width, length)
+        }
+        None => ([tail.get(1).copied().unwrap_or(b'\\'), 0, 0, 0], 1, 2),
+    }
 }
 
 /// The character that the escape at the start of `tail` stands for, and the length of the escape; `None` for a broken one.

@@ -35,13 +35,23 @@ impl<'a> MessageView<'a> {
 
     /// Its blocks, in order.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockView<'a>> + use<'a> {
-        let (message, segment) = (self.index, self.segment);
-        self.rows().iter().enumerate().map(move |(index, row)| BlockView {
-            message,
+        let view = *self;
+        let rows = view.rows().iter().enumerate();
+        rows.map(move |(index, row)| view.block_of(index, row))
+    }
+
+    /// One of its blocks. O(1).
+    pub fn block(&self, index: usize) -> Option<BlockView<'a>> {
+        Some(self.block_of(index, self.rows().get(index)?))
+    }
+
+    fn block_of(&self, index: usize, row: &'a Block) -> BlockView<'a> {
+        BlockView {
+            message: self.index,
             index,
-            segment,
+            segment: self.segment,
             row,
-        })
+        }
     }
 }
 
