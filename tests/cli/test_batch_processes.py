@@ -13,13 +13,15 @@ from pathlib import Path, PurePath
 from typing import Any
 
 import anyio
+import msgspec
 import pytest
 
 from turnfold import presets
 from turnfold.cli.batch_crew import Crew
 from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each
 from turnfold.cli.batch_task import Made, Work
-from turnfold.cli.compaction import Instructions
+from turnfold.cli.compaction import CompactRecord, Instructions
+from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import Document, InputFile
 from turnfold.cli.outputs import Target
 from turnfold.testing.generators import anthropic_messages, openai_chat
@@ -91,6 +93,30 @@ def test_processes_write_what_threads_write(inputs, undisturbed, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_file_that_changes_while_it_is_read_is_done_by_the_next_run(run, inputs, undisturbed, tmp_path, monkeypatch):
+    document, read = Fetching.document, []
+
+    def changed(fetching: Fetching, extent: Extent) -> Document:
+        read.append(extent)
+        if extent.file.relative.name == "a.jsonl" and extent.index == 20:
+            raise OSError("another file has taken its name")
+        return document(fetching, extent)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("turnfold.cli.batch._MUCH_BYTES", math.inf)
+        patched.setattr(Fetching, "document", changed)
+        ran = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--json")
+    assert ran.status == 1
+    assert "a.jsonl[20]: another file has taken its name" in ran.err
+    assert len(read) == LINES
+    assert contents(tmp_path) == {name: data for name, data in undisturbed[0].items() if name != "a.jsonl"}
+    again = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--resume")
+    assert again.status == 1
+    assert f"{LINES // 2 - 20} documents of 1 files" in again.out
+    assert contents(tmp_path) == undisturbed[0]
+
+
+@pytest.mark.slow
 def test_a_process_that_is_killed_takes_nothing_with_it(inputs, undisturbed, tmp_path):
     process = start(inputs, tmp_path)
     for _ in range(3):
@@ -150,15 +176,15 @@ def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fata
     made = anyio.run(all_made)
     expected = compact_each(given, INSTRUCTIONS)
     for index, one in enumerate(made):
-        record, fault = one.outcomes[0]
+        (record,) = msgspec.json.decode(one.records, type=list[CompactRecord])
         assert one.key == expected[index].key
         if index in fatal:
-            assert (record.status, record.reason, record.index, one.body) == ("failed", "process_ended", index, None)
-            assert fault is not None
-            assert "it may need more memory" in fault.line()
+            assert (record.status, record.reason, record.index) == ("failed", "process_ended", index)
+            assert (one.body, one.failed) == (b"\n", True)
+            assert "it may need more memory" in one.faults[0].line()
         else:
             assert one.body == expected[index].body
-            assert record.status == expected[index].outcomes[0][0].status == "compacted"
+            assert (record.status, one.failed, one.faults) == ("compacted", False, ())
     assert [index for index in range(4) if asked.count([index]) == 2] == sorted(fatal)
 
 

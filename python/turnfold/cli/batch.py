@@ -17,7 +17,7 @@ from turnfold.cli.batch_totals import Totals
 from turnfold.cli.batch_work import READ_AHEAD, OutOfTimeError
 from turnfold.cli.compact import add_policy, inputs_of, policy_of, state_of
 from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
-from turnfold.cli.display import number, write_record, write_text
+from turnfold.cli.display import number, write_record, write_records, write_text
 from turnfold.cli.faults import FOUND, INTERRUPTED, OK, UsageError, complain, printable
 from turnfold.cli.inputs import InputFile
 from turnfold.cli.outputs import Target, make_room, out_is_file, plan_targets
@@ -174,11 +174,11 @@ def _run(
                     if hosted is not None:
                         await closing.enter_async_context(hosted)
                     outcomes = await closing.enter_async_context(contextlib.aclosing(going.outcomes()))
-                    async for record, fault in outcomes:
-                        if fault is not None:
+                    async for reported in outcomes:
+                        for fault in reported.faults:
                             complain(fault.line())
                         if options.json:
-                            write_record(record)
+                            write_records(reported.records)
                         shown.show(going.totals)
 
             try:

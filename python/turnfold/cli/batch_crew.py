@@ -8,9 +8,10 @@ from typing import Final, Self
 import anyio
 import anyio.to_thread
 
-from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each
-from turnfold.cli.batch_task import Made, Work, document_key
+from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each, fetched
+from turnfold.cli.batch_task import Made, Work, made_of
 from turnfold.cli.compaction import Instructions, failed_record
+from turnfold.cli.extents import Fetching
 from turnfold.cli.faults import Fault
 from turnfold.summarizers.threads import in_thread
 
@@ -68,7 +69,8 @@ class Crew:
 
 
 def _ended(work: Work) -> Made:
-    document, _ = work
+    given, _ = work
     text = "the process that compacted it was ended from outside, twice"
-    fault = Fault(document.file.shown, document.index, "process_ended", text, "it may need more memory than there is")
-    return Made([(failed_record(fault), fault)], None, document_key(document))
+    fault = Fault(given.file.shown, given.index, "process_ended", text, "it may need more memory than there is")
+    with Fetching() as fetching:
+        return fetched(given, fetching, lambda document: made_of(document, [(failed_record(fault), fault)], None))

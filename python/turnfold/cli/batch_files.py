@@ -4,6 +4,7 @@ import contextlib
 import threading
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
+from dataclasses import dataclass
 from itertools import islice, zip_longest
 from time import perf_counter
 from typing import Final
@@ -13,22 +14,30 @@ import msgspec
 
 from turnfold.batch.items import BatchLimits
 from turnfold.batch.journal import Journal, JournaledDocument
-from turnfold.cli.batch_task import Concluded, FileRun, InputState, Task, document_key
-from turnfold.cli.batch_totals import Totals
+from turnfold.cli.batch_task import NO_RECORDS, Concluded, FileRun, InputState, Task, document_key
+from turnfold.cli.batch_totals import Totals, counted_of
 from turnfold.cli.batch_work import FEW_BYTES, FEW_DOCUMENTS, asked, by_rule
-from turnfold.cli.compaction import CompactRecord, Instructions, Outcome, failed_record
+from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
+from turnfold.cli.extents import Extent, read_extents
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, InputFile, read_file, table_of
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of, settle
 from turnfold.cli.rewriting import read_target
 from turnfold.errors import JournalError
-from turnfold.model.decodable import decodable
 from turnfold.summarizers.protocol import Summarizer
 
 _CHECKPOINT_DOCUMENTS: Final = 200
 _CHECKPOINT_SECONDS: Final = 0.5
 """A checkpoint is made after so many documents, or so long: what lies behind it is done again after a kill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """What is said of a document: the JSON array of its records, and the faults of those that failed."""
+
+    records: bytes
+    faults: tuple[Fault, ...] = ()
 
 
 class TooManyFailuresError(Exception):
@@ -70,16 +79,16 @@ class BatchRun:
         self.totals = Totals()
         self.unread: list[CompactRecord] = []
 
-    async def outcomes(self) -> AsyncGenerator[Outcome, None]:
-        """Do the work; what became of each transcript, as its bytes are written. Cancelled, it leaves a checkpoint."""
+    async def outcomes(self) -> AsyncGenerator[Reported, None]:
+        """Do the work; what became of each document, as its bytes are written. Cancelled, it leaves a checkpoint."""
         begun = perf_counter()
         try:
             async with aclosing(self._concluded()) as concluded:
                 async for some in concluded:
-                    outcomes = await anyio.to_thread.run_sync(self._write, some)
+                    reported = await anyio.to_thread.run_sync(self._write, some)
                     self.totals.seconds = perf_counter() - begun
-                    for outcome in outcomes:
-                        yield outcome
+                    for one in reported:
+                        yield one
                     if self._too_many_failed():
                         raise TooManyFailuresError
         finally:
@@ -99,12 +108,17 @@ class BatchRun:
     def _read(self) -> Iterator[Task]:
         for some in _few(self._targets):
             # stdin has a name, and so a row, once its first document is read.
-            opened = [read_target(target, self._instructions.wanted, recognise=False) for target in some]
+            opened = [self._opened(target) for target in some]
             with self._journal.together():
                 claimed = [self._claimed(target) for target, _ in opened]
             for run, (_, items) in zip(claimed, opened, strict=True):
                 if run is not None and self._goes_on(run):
                     yield from self._read_run(run, items)
+
+    def _opened(self, target: Target) -> tuple[Target, Iterator[Document | Extent | Fault]]:
+        if target.file.path is None:
+            return read_target(target, self._instructions.wanted, recognise=False)
+        return target, read_extents(target.file, self._instructions.wanted)
 
     def _claimed(self, target: Target) -> FileRun | None:
         journaled = self._journal.claim(target.file.shown, target.shown)
@@ -116,10 +130,10 @@ class BatchRun:
             run.journaled = self._journal.begin(journaled, *run.input_state)
         return run
 
-    def _read_run(self, run: FileRun, items: Iterator[Document | Fault]) -> Iterator[Task]:
+    def _read_run(self, run: FileRun, items: Iterator[Document | Extent | Fault]) -> Iterator[Task]:
         number = 0
         for number, item in enumerate(items):
-            if number < run.skip and isinstance(item, Document):
+            if number < run.skip and not isinstance(item, Fault):
                 self._pass(run, item.read_bytes)
             if number >= run.skip or isinstance(item, Fault):
                 yield Task(run, number, item)
@@ -166,29 +180,28 @@ class BatchRun:
     def _recall(self, run: FileRun) -> None:
         for document in self._journal.documents(run.journaled):
             self.totals.resumed += 1
-            records = msgspec.json.decode(document.records, type=decodable(list[CompactRecord]))
-            for record in records:
-                self.totals.add(record)
+            records = counted_of(document.records)
+            self.totals.add(records)
             run.failed = run.failed or any(record.status == "failed" for record in records)
             run.written = run.written or any(record.status != "failed" for record in records)
 
-    def _write(self, some: list[Concluded]) -> list[Outcome]:
+    def _write(self, some: list[Concluded]) -> list[Reported]:
         """Write what came of some tasks, up to one failure too many; outputs that are whole get into their places."""
         with self._writing:
-            outcomes: list[Outcome] = []
+            reported: list[Reported] = []
             for one in some:
                 self.totals.reused += one.reused
-                outcomes += self._counted(self._written(one))
+                reported += self._counted(self._written(one))
                 if self._too_many_failed():
                     break
-            return outcomes + self._counted(self._move())
+            return reported + self._counted(self._move())
 
-    def _counted(self, outcomes: list[Outcome]) -> list[Outcome]:
-        for record, _ in outcomes:
-            self.totals.add(record)
-        return outcomes
+    def _counted(self, reported: list[Reported]) -> list[Reported]:
+        for one in reported:
+            self.totals.add(counted_of(one.records))
+        return reported
 
-    def _written(self, done: Concluded) -> list[Outcome]:
+    def _written(self, done: Concluded) -> list[Reported]:
         run, item = done.task.run, done.task.item
         if run.lost:
             return []
@@ -196,45 +209,49 @@ class BatchRun:
         if isinstance(item, Fault):
             run.failed = run.unread = True
             return [self._lost(failed_record(item), item)]
+        if done.made.unread is not None:
+            return [self._lose(run, done.made.unread)]
         try:
             if item is None:
                 self._finish(run)
                 return []
             return self._add(done, item)
         except OSError as error:
-            return [self._lose(run, error)]
+            return [self._unwritten(run, error)]
 
-    def _lose(self, run: FileRun, error: OSError) -> Outcome:
-        """Give up a file whose output cannot be written."""
+    def _unwritten(self, run: FileRun, error: OSError) -> Reported:
+        return self._lose(run, fault_of_os_error(run.target.shown, None, error))
+
+    def _lose(self, run: FileRun, fault: Fault) -> Reported:
+        """Give up a file of which the rest cannot be read, or whose output cannot be written."""
         run.lost = True
         self._open.pop(run.journaled.id, None)
         self._leave(run)
-        fault = fault_of_os_error(run.target.shown, None, error)
         return self._lost(msgspec.structs.replace(failed_record(fault), path=run.target.file.shown), fault)
 
-    def _lost(self, record: CompactRecord, fault: Fault) -> Outcome:
+    def _lost(self, record: CompactRecord, fault: Fault) -> Reported:
         """Note what is in no row of the journal, so that the next run tries it again."""
         self.unread.append(record)
-        return record, fault
+        return Reported(msgspec.json.encode([record]), (fault,))
 
-    def _add(self, done: Concluded, item: Document) -> list[Outcome]:
-        run, outcomes, body = done.task.run, done.made.outcomes, done.made.body
+    def _add(self, done: Concluded, item: Document | Extent) -> list[Reported]:
+        run, made = done.task.run, done.made
         if run.part is None:
             run.part = self._part(run)
-        if outcomes:
-            run.written, run.failed = run.written or body is not None, run.failed or body is None
-        if body is not None or (item.layout == "jsonl" and not item.is_log):
-            run.part.write((body or b"") + item.ending)
-        records = [record for record, _ in outcomes]
-        run.waiting.append(JournaledDocument(done.task.number, done.made.key, msgspec.json.encode(records)))
+        reported = made.records != NO_RECORDS
+        if reported:
+            run.written, run.failed = run.written or not made.failed, run.failed or made.failed
+        if made.body is not None:
+            run.part.write(made.body)
+        run.waiting.append(JournaledDocument(done.task.number, made.key, made.records))
         self.totals.documents += 1
-        self.totals.bytes += len(item.data)
+        self.totals.bytes += item.size
         self.totals.read_bytes += item.read_bytes - run.read_bytes
         run.read_bytes = item.read_bytes
         late = perf_counter() - self._checkpointed > _CHECKPOINT_SECONDS
         if late or len(run.waiting) >= _CHECKPOINT_DOCUMENTS:
             self._checkpoint(run)
-        return outcomes
+        return [Reported(made.records, made.faults)] if reported else []
 
     def _checkpoint(self, run: FileRun) -> None:
         size = None if run.part is None else run.part.settled()
@@ -259,7 +276,7 @@ class BatchRun:
         run.part = None
         self._whole.append((run, part.size, size))
 
-    def _move(self) -> list[Outcome]:
+    def _move(self) -> list[Reported]:
         """Move all outputs that are whole, in three steps that each can be the last one: told, moved, told again.
 
         Returns what became of those that could not be.
@@ -271,17 +288,19 @@ class BatchRun:
             for run, part_size, size in whole:
                 self._journal.checkpoint(run.journaled, run.waiting, part_size)
                 self._journal.set_state(run.journaled, "moving", size)
-        lost: list[Outcome] = []
+        lost: list[Reported] = []
         for run, _, _ in whole:
             try:
                 move(run.path)
             except OSError as error:
-                lost.append(self._lose(run, error))
+                lost.append(self._unwritten(run, error))
         for folder in {run.path.parent for run, _, _ in whole if not run.lost}:
             try:
                 settle(folder)
             except OSError as error:
-                lost += [self._lose(run, error) for run, _, _ in whole if run.path.parent == folder and not run.lost]
+                lost += [
+                    self._unwritten(run, error) for run, _, _ in whole if run.path.parent == folder and not run.lost
+                ]
         with self._journal.together():
             for run, _, size in whole:
                 if not run.lost:

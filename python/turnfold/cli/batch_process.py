@@ -1,6 +1,6 @@
 """A process that compacts documents for the one that started it: both ends of its two pipes.
 
-What goes through them is pickled: both ends are the same program, and large bytes are neither copied nor encoded.
+What goes through them is pickled, as both ends are the same program; the bytes to write follow as they are.
 """
 
 import contextlib
@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import IO, Final
 
 from turnfold._core import share_caches
-from turnfold.cli.batch_task import Made, Work, document_key
+from turnfold.cli.batch_task import Made, Work, made_of, unread
 from turnfold.cli.compaction import Instructions, compact_document, failure_of
+from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import Document, recognised
 from turnfold.cli.outputs import Target
 from turnfold.cli.reading import register_encoding
@@ -50,7 +52,7 @@ class CompactingProcess:
             given, answers = self._pipes()
             pickle.dump(work, given, _PICKLED)
             given.flush()
-            made: list[Made] = pickle.load(answers)  # noqa: S301  # what this program has written
+            made = _received(answers)
         except (OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
             self._stop()
             raise ProcessEndedError from error
@@ -114,10 +116,9 @@ def serve() -> None:
         share_caches(2 * among)
         if instructions.encoding is not None:
             register_encoding(instructions.encoding)
-        while True:
-            made = compact_each(pickle.load(given), instructions)  # noqa: S301
-            pickle.dump(made, answers, _PICKLED)
-            answers.flush()
+        with Fetching() as fetching:
+            while True:
+                _send(compact_each(pickle.load(given), instructions, fetching), answers)  # noqa: S301
 
 
 def _widen(pipe: int) -> None:
@@ -126,15 +127,56 @@ def _widen(pipe: int) -> None:
             fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
-def compact_each(work: Sequence[Work], instructions: Instructions) -> list[Made]:
+def _send(made: Sequence[Made], answers: IO[bytes]) -> None:
+    told = [
+        (one.records, None if one.body is None else len(one.body), one.key, one.failed, one.faults, one.unread)
+        for one in made
+    ]
+    pickle.dump(told, answers, _PICKLED)
+    for one in made:
+        if one.body is not None:
+            answers.write(one.body)
+    answers.flush()
+
+
+def _received(answers: IO[bytes]) -> list[Made]:
+    """Read what `_send` wrote. All bodies are parts of one buffer: neither is any copied."""
+    told = pickle.load(answers)  # noqa: S301  # what this program has written
+    size = sum(size for _, size, *_ in told if size is not None)
+    bodies = memoryview(answers.read(size))
+    if len(bodies) < size:
+        raise EOFError
+    made: list[Made] = []
+    begun = 0
+    for records, size, *rest in told:
+        body = None if size is None else bodies[begun : begun + size]
+        begun += size or 0
+        made.append(Made(records, body, *rest))
+    return made
+
+
+def compact_each(work: Sequence[Work], instructions: Instructions, fetching: Fetching | None = None) -> list[Made]:
     """Return what came of each document. Whatever is wrong with one is its own outcome."""
-    return [_made(*one, instructions) for one in work]
+    if fetching is None:
+        with Fetching() as alone:
+            return compact_each(work, instructions, alone)
+    return [
+        fetched(given, fetching, partial(_made, target=target, instructions=instructions)) for given, target in work
+    ]
+
+
+def fetched(given: Document | Extent, fetching: Fetching, make: Callable[[Document], Made]) -> Made:
+    """Return what `make` makes of a document, which is read first where it was not."""
+    try:
+        document = fetching.document(given) if isinstance(given, Extent) else given
+    except OSError as error:
+        return unread(given, error)
+    return make(document)
 
 
 def _made(document: Document, target: Target, instructions: Instructions) -> Made:
     try:
         document = recognised(document, instructions.wanted)
-        outcomes, body = compact_document(document, target, instructions, spare=True)
+        return made_of(document, *compact_document(document, target, instructions, spare=True))
     except Exception as error:  # noqa: BLE001  # one document never ends the others
-        outcomes, body = [failure_of(document, error)], None
-    return Made(outcomes, body, document_key(document))
+        return made_of(document, [failure_of(document, error)], None)

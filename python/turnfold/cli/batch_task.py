@@ -1,14 +1,17 @@
 """What a batch has in hand: a file that grows, and the documents of it, one after the other."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
 from turnfold.batch.journal import FileState, JournaledDocument, JournaledFile
 from turnfold.cli.compaction import Outcome
-from turnfold.cli.faults import Fault
+from turnfold.cli.extents import Extent
+from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile
@@ -54,27 +57,34 @@ class Task:
 
     run: FileRun
     number: int = 0
-    item: Document | Fault | None = None
+    item: Document | Extent | Fault | None = None
 
     @property
-    def work(self) -> Document | None:
+    def work(self) -> Document | Extent | None:
         """The document that is to be compacted, if there is one: a blank line is not."""
         item = self.item
-        return None if not isinstance(item, Document) or self.run.lost or item.is_gap else item
+        return None if item is None or isinstance(item, Fault) or self.run.lost or item.is_gap else item
 
 
-Work = tuple[Document, Target]
+NO_RECORDS: Final = b"[]"
+
+Work = tuple[Document | Extent, Target]
 
 
 class Made(msgspec.Struct, frozen=True):
-    """What came of a document: the records of its transcripts, and the bytes to write, None where every one failed.
+    """What came of a document.
 
-    `key` is the document's digest.
+    `records` is the JSON array of what is reported of its transcripts, as it goes into the journal and to the user;
+    `faults` are those of them that failed. `body` is what to write, with the line's end; None is nothing. `failed` says
+    that every transcript did. `key` is the document's digest. With `unread` there is none of this: reading it failed.
     """
 
-    outcomes: list[Outcome]
-    body: bytes | None
+    records: bytes = NO_RECORDS
+    body: bytes | memoryview | None = None
     key: bytes = b""
+    failed: bool = False
+    faults: tuple[Fault, ...] = ()
+    unread: Fault | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,3 +104,25 @@ def document_key(document: Document) -> bytes:
     digest = hashlib.sha256(document.data)
     digest.update(document.ending)
     return digest.digest()[:16]
+
+
+def made_of(document: Document, outcomes: Sequence[Outcome], body: bytes | None) -> Made:
+    """Return what came of a document, `body` being None where every transcript of it failed.
+
+    Such a one leaves a blank line where it stood in JSON lines.
+    """
+    failed = body is None
+    if document.layout == "jsonl" and not document.is_log:
+        body = (body or b"") + document.ending
+    return Made(
+        msgspec.json.encode([record for record, _ in outcomes]),
+        body,
+        document_key(document),
+        failed,
+        tuple(fault for _, fault in outcomes if fault is not None),
+    )
+
+
+def unread(given: Document | Extent, error: OSError) -> Made:
+    """Return what comes of a document that cannot be read."""
+    return Made(unread=fault_of_os_error(given.file.shown, given.index, error))

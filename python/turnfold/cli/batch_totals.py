@@ -2,10 +2,31 @@
 
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Final
 
-from turnfold.cli.compaction import CompactRecord
+import msgspec
+
+from turnfold.cli.compaction import TokensBeforeAfter
 from turnfold.model.summary import NO_USAGE, Usage
+
+
+class CountedRecord(msgspec.Struct, frozen=True):
+    """What is counted of a `CompactRecord`: the rest of its JSON is passed over."""
+
+    status: str
+    reason: str | None
+    tokens: TokensBeforeAfter | None
+    usage: Usage | None = None
+
+
+_RECORDS: Final = msgspec.json.Decoder(list[CountedRecord])
+
+
+def counted_of(records: bytes) -> list[CountedRecord]:
+    """Return what is counted of the JSON array of a document's records."""
+    return _RECORDS.decode(records)
 
 
 @dataclass(slots=True)
@@ -33,12 +54,13 @@ class Totals:
     seconds: float = 0.0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def add(self, record: CompactRecord) -> None:
-        """Count one transcript. May be called by the thread that reads and the one that writes."""
+    def add(self, counted: Iterable[CountedRecord]) -> None:
+        """Count the transcripts of a document. May be called by the thread that reads and the one that writes."""
         with self._lock:
-            self._add(record)
+            for record in counted:
+                self._add(record)
 
-    def _add(self, record: CompactRecord) -> None:
+    def _add(self, record: CountedRecord) -> None:
         self.statuses[record.status] += 1
         self.failed += record.status == "failed"
         if record.reason is not None:

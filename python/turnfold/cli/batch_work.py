@@ -15,8 +15,9 @@ from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
 from turnfold.batch.pump import Pump
 from turnfold.batch.remembered import Replies
 from turnfold.cli.batch_crew import AHEAD, Crew
-from turnfold.cli.batch_task import Concluded, Made, Task, document_key
-from turnfold.cli.compaction import Compacted, Instructions, Opened, Outcome, conclude, failure_of, open_log
+from turnfold.cli.batch_task import Concluded, Made, Task, made_of, unread
+from turnfold.cli.compaction import Compacted, Instructions, Opened, conclude, failure_of, open_log
+from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import Document, recognised
 from turnfold.model.plan import Skip
 from turnfold.planning.apply import CompactionResult
@@ -24,7 +25,7 @@ from turnfold.summarizers.protocol import Summarizer
 
 READ_AHEAD: Final = 16
 FEW_DOCUMENTS: Final = 32
-FEW_BYTES: Final = 1 << 19
+FEW_BYTES: Final = 1 << 21
 """So many documents are handed on together, or so many bytes: a thread or a process is entered once for them."""
 _WAITING: Final = 2
 """Results may wait for an earlier one, so many for each that is in work."""
@@ -51,7 +52,7 @@ class _Few:
         room = FEW_BYTES
         for task in self._tasks:
             found.append(task)
-            room -= len(task.item.data) if isinstance(task.item, Document) else 0
+            room -= task.item.size if isinstance(task.item, Document | Extent) else 0
             if room <= 0 or len(found) == FEW_DOCUMENTS:
                 break
         return found
@@ -93,22 +94,22 @@ async def by_rule(
 
 
 def _unworked(task: Task) -> Made:
-    if not isinstance(task.item, Document):
-        return Made([], None)
-    return Made([], task.item.data if task.item.is_gap else None, document_key(task.item))
+    """Return what comes of a blank line, which stays as it is, and of what is no document, or passed over."""
+    item = task.item
+    return made_of(item, (), item.data) if isinstance(item, Document) and item.is_gap else Made()
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
     """A task, its document if there is work on it, and what was read of it where it is a log.
 
-    A `failure` says why it could not be read.
+    `made` is what came of one that could not be read.
     """
 
     task: Task
     document: Document | None
     opened: Opened | None = None
-    failure: Outcome | None = None
+    made: Made | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,18 +163,23 @@ async def _entries(few: _Few, instructions: Instructions) -> AsyncIterator[_Entr
 
 
 def _read(some: Sequence[Task], instructions: Instructions) -> list[_Read]:
-    return [_read_one(task, instructions) for task in some]
+    with Fetching() as fetching:
+        return [_read_one(task, instructions, fetching) for task in some]
 
 
-def _read_one(task: Task, instructions: Instructions) -> _Read:
-    document = task.work
-    if document is None:
+def _read_one(task: Task, instructions: Instructions, fetching: Fetching) -> _Read:
+    given = task.work
+    if given is None:
         return _Read(task, None)
+    try:
+        document = fetching.document(given) if isinstance(given, Extent) else given
+    except OSError as error:
+        return _Read(task, None, made=unread(given, error))
     try:
         document = recognised(document, instructions.wanted)
         return _Read(task, document, open_log(document, instructions) if document.is_log else None)
     except Exception as error:  # noqa: BLE001  # one file never ends the others
-        return _Read(task, document, failure=failure_of(document, error))
+        return _Read(task, document, made=made_of(document, [failure_of(document, error)], None))
 
 
 def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
@@ -183,7 +189,7 @@ def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
         last = len(read.opened.transcripts) - 1
         for place, (_, transcript) in enumerate(read.opened.transcripts):
             yield _Entry(item=transcript, policy=read.opened.policy, read=read, last=place == last)
-    elif document is not None and not document.is_log and read.failure is None:
+    elif document is not None and not document.is_log and read.made is None:
         yield _Entry(item=document.data, format=instructions.wanted.format, read=read, last=True)
     else:
         yield _Entry(item=_NoTranscriptError(), read=read, last=True)
@@ -192,11 +198,10 @@ def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
 def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
     """Return the records of a document, and the bytes to write: None where every transcript of it failed."""
     document = read.document
+    if read.made is not None:
+        return read.made
     if document is None:
         return _unworked(read.task)
-    key = document_key(document)
-    if read.failure is not None:
-        return Made([read.failure], None, key)
     log = None if read.opened is None else read.opened.log
     named = [document] if read.opened is None else [one for one, _ in read.opened.transcripts]
     compacted = [
@@ -204,9 +209,9 @@ def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
         for logged, one in zip(named, done, strict=False)
     ]
     try:
-        return Made(*conclude(document, log, compacted, read.task.run.target), key)
+        return made_of(document, *conclude(document, log, compacted, read.task.run.target))
     except Exception as error:  # noqa: BLE001  # one document never ends the others
-        return Made([failure_of(document, error)], None, key)
+        return made_of(document, [failure_of(document, error)], None)
 
 
 def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:

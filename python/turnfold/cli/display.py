@@ -23,6 +23,12 @@ def write_record(record: msgspec.Struct) -> None:
     _write(msgspec.json.encode(record) + b"\n")
 
 
+def write_records(records: bytes) -> None:
+    """The objects of a JSON array, each on one line of stdout."""
+    for record in msgspec.json.decode(records, type=list[msgspec.Raw]):
+        _write(bytes(record) + b"\n")
+
+
 def write_text(text: str) -> None:
     """One line of text on stdout."""
     _write(printable(text).encode("utf-8", "replace") + b"\n")

@@ -79,6 +79,11 @@ class Document(msgspec.Struct, frozen=True):
     read_bytes: int = 0
 
     @property
+    def size(self) -> int:
+        """The bytes of the transcript."""
+        return len(self.data)
+
+    @property
     def blank(self) -> bool:
         """Whether there is nothing to read here."""
         return not self.data.strip(BLANK)

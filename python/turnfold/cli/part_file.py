@@ -41,10 +41,10 @@ class PartFile:
         self._stream.truncate(size)
         self._stream.seek(size)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Append one document with its line's end."""
         if self._table is not None:
-            data = line_of(data.removesuffix(b"\n"))
+            data = line_of(bytes(data).removesuffix(b"\n"))
         if self._packing is None:
             self._stream.write(data)
             self._size += len(data)
