@@ -19,10 +19,10 @@ import pytest
 from turnfold import presets
 from turnfold.cli.batch_crew import Crew
 from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each
-from turnfold.cli.batch_task import Made, Work
+from turnfold.cli.batch_task import Made, Work, has_key
 from turnfold.cli.compaction import CompactRecord, Instructions
 from turnfold.cli.extents import Extent, Fetching
-from turnfold.cli.inputs import Document, InputFile
+from turnfold.cli.inputs import ANY, Document, InputFile
 from turnfold.cli.outputs import Target
 from turnfold.testing.generators import anthropic_messages, openai_chat
 
@@ -177,15 +177,32 @@ def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fata
     expected = compact_each(given, INSTRUCTIONS)
     for index, one in enumerate(made):
         (record,) = msgspec.json.decode(one.records, type=list[CompactRecord])
-        assert one.key == expected[index].key
+        document, _ = given[index]
+        assert isinstance(document, Document)
+        assert has_key(document, one.key, ANY)
         if index in fatal:
             assert (record.status, record.reason, record.index) == ("failed", "process_ended", index)
             assert (one.body, one.failed) == (b"\n", True)
             assert "it may need more memory" in one.faults[0].line()
         else:
-            assert one.body == expected[index].body
+            assert (one.body, one.key) == (expected[index].body, expected[index].key)
             assert (record.status, one.failed, one.faults) == ("compacted", False, ())
     assert [index for index in range(4) if asked.count([index]) == 2] == sorted(fatal)
+
+
+@pytest.mark.parametrize(
+    "body", [json.dumps(openai_chat(3, turns=4)).encode(), b'{"messages": [{"role": "user"', b"[]"]
+)
+def test_a_key_is_that_of_these_bytes_and_no_others(body):
+    (document, target) = work(1)[0]
+    assert isinstance(document, Document)
+    document = msgspec.structs.replace(document, data=body)
+    (made,) = compact_each([(document, target)], INSTRUCTIONS)
+    assert has_key(document, made.key, ANY)
+    others = [{"data": body + b" "}, {"data": body[:-1]}, {"data": body.replace(b"user", b"uses")}, {"ending": b""}]
+    for other in others:
+        changed = msgspec.structs.replace(document, **other)
+        assert has_key(changed, made.key, ANY) is (changed == document)
 
 
 def test_a_process_that_is_closed_says_that_it_ended():

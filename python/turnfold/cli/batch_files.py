@@ -14,7 +14,7 @@ import msgspec
 
 from turnfold.batch.items import BatchLimits
 from turnfold.batch.journal import Journal, JournaledDocument
-from turnfold.cli.batch_task import NO_RECORDS, Concluded, FileRun, InputState, Task, document_key
+from turnfold.cli.batch_task import NO_RECORDS, Concluded, FileRun, InputState, Task, has_key
 from turnfold.cli.batch_totals import Totals, counted_of
 from turnfold.cli.batch_work import FEW_BYTES, FEW_DOCUMENTS, asked, by_rule
 from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
@@ -175,7 +175,8 @@ class BatchRun:
             read_file(run.target.file, self._instructions.wanted, recognise=False), run.journaled.documents
         )
         pairs = zip_longest(documents, self._journal.keys(run.journaled))
-        return all(isinstance(document, Document) and key == document_key(document) for document, key in pairs)
+        wanted = self._instructions.wanted
+        return all(isinstance(document, Document) and key and has_key(document, key, wanted) for document, key in pairs)
 
     def _recall(self, run: FileRun) -> None:
         for document in self._journal.documents(run.journaled):

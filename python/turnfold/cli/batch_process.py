@@ -16,7 +16,7 @@ from typing import IO, Final
 
 from turnfold._core import share_caches
 from turnfold.cli.batch_task import Made, Work, made_of, unread
-from turnfold.cli.compaction import Instructions, compact_document, failure_of
+from turnfold.cli.compaction import Instructions, compact_opened, failure_of, open_document
 from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import Document, recognised
 from turnfold.cli.outputs import Target
@@ -175,8 +175,11 @@ def fetched(given: Document | Extent, fetching: Fetching, make: Callable[[Docume
 
 
 def _made(document: Document, target: Target, instructions: Instructions) -> Made:
+    body = None
     try:
         document = recognised(document, instructions.wanted)
-        return made_of(document, *compact_document(document, target, instructions, spare=True))
+        opened = open_document(document, instructions)
+        body = opened.body
+        return made_of(document, *compact_opened(document, opened, target, instructions, spare=True), body)
     except Exception as error:  # noqa: BLE001  # one document never ends the others
-        return made_of(document, [failure_of(document, error)], None)
+        return made_of(document, [failure_of(document, error)], None, body)

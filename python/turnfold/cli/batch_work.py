@@ -208,10 +208,11 @@ def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
         Compacted(logged, one.transcript, _outcome_of(one), one.seconds)
         for logged, one in zip(named, done, strict=False)
     ]
+    body = done[0].transcript if log is None else None
     try:
-        return made_of(document, *conclude(document, log, compacted, read.task.run.target))
+        return made_of(document, *conclude(document, log, compacted, read.task.run.target), body)
     except Exception as error:  # noqa: BLE001  # one document never ends the others
-        return made_of(document, [failure_of(document, error)], None)
+        return made_of(document, [failure_of(document, error)], None, body)
 
 
 def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:

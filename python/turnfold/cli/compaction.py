@@ -151,6 +151,11 @@ class Opened:
     transcripts: Sequence[tuple[Document, Transcript]]
     policy: Policy
 
+    @property
+    def body(self) -> Transcript | None:
+        """The transcript that the document is: None where it is a log."""
+        return None if self.log is not None else self.transcripts[0][1]
+
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
@@ -172,22 +177,36 @@ def open_log(document: Document, instructions: Instructions) -> Opened:
     return Opened(log, transcripts_of(document, log), policy)
 
 
+def open_document(document: Document, instructions: Instructions) -> Opened:
+    """Read a document. Raises a `TurnfoldError`."""
+    if document.is_log:
+        return open_log(document, instructions)
+    read = Transcript.from_json(document.data, format=instructions.wanted.format)
+    return Opened(None, [(document, read)], instructions.policy)
+
+
 def compact_document(
-    document: Document, target: Target, instructions: Instructions, *, spare: bool = False
+    document: Document, target: Target, instructions: Instructions
+) -> tuple[list[Outcome], bytes | None]:
+    """Return the records, and the bytes to write: None where every transcript failed.
+
+    What is wrong with the instructions, or with this program, is raised.
+    """
+    try:
+        opened = open_document(document, instructions)
+    except TurnfoldError as error:
+        return [failure_of(document, error)], None
+    return compact_opened(document, opened, target, instructions)
+
+
+def compact_opened(
+    document: Document, opened: Opened, target: Target, instructions: Instructions, *, spare: bool = False
 ) -> tuple[list[Outcome], bytes | None]:
     """Return the records, and the bytes to write: None where every transcript failed.
 
     What is wrong with the instructions, or with this program, is raised; to `spare` the other transcripts, it is the
     outcome of the one at which it showed.
     """
-    try:
-        if document.is_log:
-            opened = open_log(document, instructions)
-        else:
-            read = Transcript.from_json(document.data, format=instructions.wanted.format)
-            opened = Opened(None, [(document, read)], instructions.policy)
-    except TurnfoldError as error:
-        return [failure_of(document, error)], None
     done = [
         _compacted_one(named, transcript, opened.policy, instructions, spare=spare)
         for named, transcript in opened.transcripts
