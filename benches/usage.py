@@ -28,8 +28,8 @@ import turnfold
 
 WINDOW = 5.0
 
-ELSEWHERE = ("hosted tool", "held by the server", "linked")
-"""Reasons why a body does not hold all that its usage counts."""
+ELSEWHERE = ("hosted tool", "held by the server", "linked", "written by hand")
+"""Reasons why a body does not hold all that its usage counts, or the usage is no count."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ FAMILIES = (
     (r"gpt-oss", r"gpt-oss"),
     (r"search", r"search previews"),
     (r"(gpt-5|gpt-4o|gpt-4\.1|gpt-4|gpt-3\.5|o1|o3|o4)", r"\1"),
-    (r"gemini-(\d)", r"gemini \1"),
+    (r"gemini-(\d(?:\.\d)?)", r"gemini \1"),
     (r"(nova|mistral|llama|qwen|deepseek|kimi|grok)", r"\1"),
 )
 
@@ -105,11 +105,11 @@ def pairs(folder: Path) -> Iterator[Pair]:
             transcript = turnfold.Transcript.from_json(recording.body, format=recording.format)
         except turnfold.ReadError:
             continue
-        model = recording.model or ""
-        body = recording.body.decode()
-        family = family_of(recording.format, model)
+        model, reported = recording.model or "", recording.prompt_tokens
+        family = family_of(recording.format, model) + (f", {recording.service}" if recording.service else "")
         count = transcript.tokens(model=model or None)
-        yield Pair(recording.name, family, count, recording.prompt_tokens, explained(body, recording.prompt_tokens))
+        why = "written by hand" if recording.by_hand else explained(recording.body.decode(), reported)
+        yield Pair(recording.name, family, count, reported, why)
 
 
 def calibrated(found: list[Pair]) -> list[float]:

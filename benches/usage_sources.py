@@ -2,6 +2,9 @@
 
 `exchanges(folder)` yields an `Exchange` for each request to a model whose answer, whole or streamed, reports its input
 tokens: cached ones included, whatever the provider calls them. The folder is laid out as corpus_sources.py says.
+
+A request of Responses that carries on from an answer or in a conversation which the same recording holds from its start
+is given the items that the server had: those sent and answered before.
 """
 
 import base64
@@ -12,6 +15,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -34,6 +38,13 @@ FIELDS = (
 """What adds up to all input tokens: the first row whose first field is there."""
 
 
+CARRIED_ON = ("previous_response_id", "conversation")
+"""Fields that name what the server holds."""
+
+OPENAI_ANSWER = re.compile(r"resp_[0-9a-f]{48,}$")
+"""The id that OpenAI gives to an answer of Responses."""
+
+
 @dataclass(frozen=True)
 class Exchange:
     """One request and what was reported for it."""
@@ -41,8 +52,47 @@ class Exchange:
     name: str
     format: str
     model: str | None
+    """The model that answered, where the answer names it, else the one asked for."""
+    service: str
+    """"Vertex" for Vertex AI, which counts otherwise than the Gemini API; empty for the rest."""
     body: bytes
     prompt_tokens: int
+    by_hand: bool
+    """Whether the answer has an id that the provider does not give: it was written, not recorded."""
+
+
+class Held(dict[str, list[object]]):
+    """What the server holds, as far as one recording shows: items by the id of an answer or of a conversation."""
+
+    def added(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The body with the items that it carries on from, if they are known."""
+        known = next((key for key in CARRIED_ON if self._id(body.get(key)) in self), None)
+        if known is None:
+            return body
+        own = body.get("input")
+        own = [{"role": "user", "content": own}] if isinstance(own, str) else own or []
+        rest = {key: value for key, value in body.items() if key != known}
+        return {**rest, "input": [*self[self._id(body[known])], *own]}
+
+    def learn(self, asked: dict[str, Any], whole: dict[str, Any], answers: list[object]) -> None:
+        """Remember what an exchange left at the server. `whole` is what `added` made of what was `asked`."""
+        for answer in answers:
+            found = answer.get("response", answer) if isinstance(answer, dict) else None
+            if not isinstance(found, dict):
+                continue
+            if found.get("object") == "conversation":
+                self[found["id"]] = []
+            output, carried = found.get("output"), [key for key in CARRIED_ON if whole.get(key)]
+            if output and isinstance(output, list) and isinstance(whole.get("input"), list) and not carried:
+                items = [*whole["input"], *output]
+                self[found.get("id", "")] = items
+                if asked.get("conversation"):
+                    self[self._id(asked["conversation"])] = items
+
+    @staticmethod
+    def _id(value: object) -> str:
+        value = value.get("id") if isinstance(value, dict) else value
+        return value if isinstance(value, str) and value else "-"
 
 
 def exchanges(folder: Path) -> Iterator[Exchange]:
@@ -54,28 +104,44 @@ def exchanges(folder: Path) -> Iterator[Exchange]:
         raw = gzip.decompress((folder / row["file"]).read_bytes())
         if raw.lstrip()[:1] in (b"{", b"["):
             continue
+        held = Held()
         for index, item in enumerate((yaml.load(raw, loader) or {}).get("interactions") or []):
-            found = _exchange(item.get("request") or {}, item.get("response") or {})
+            found = _exchange(f"{row['file']}#{index}", item.get("request") or {}, item.get("response") or {}, held)
             if found:
-                yield Exchange(f"{row['file']}#{index}", *found)
+                yield found
 
 
-def _exchange(request: dict, response: dict) -> tuple[str, str | None, bytes, int] | None:
+def _exchange(name: str, request: dict, response: dict, held: Held) -> Exchange | None:
     address = str(request.get("uri", "")).split("?")[0].replace("%3A", ":")
     gates = ((wire, match) for wire, pattern in GATES if (match := pattern.search(address)))
     wire, match = next(gates, (None, None))
-    if wire is None or match is None:
-        return None
     bodies, answers = _values(request), _values(response)
+    asked = bodies[0] if bodies and isinstance(bodies[0], dict) else {}
+    whole = held.added(asked)
+    held.learn(asked, whole, answers)
     usage = [u for answer in answers if (u := _usage(answer))]
-    if not bodies or not isinstance(bodies[0], dict) or not usage:
+    if wire is None or match is None or not asked or not usage:
         return None
     try:
-        body = json.dumps(bodies[0], ensure_ascii=False).encode()
+        body = json.dumps(whole, ensure_ascii=False).encode()
     except (TypeError, UnicodeEncodeError):
         return None
-    named = bodies[0].get("model")
-    return wire, match[1] or (named if isinstance(named, str) else None), body, max(usage)
+    places = [place for answer in answers for place in _places(answer)]
+    ids = [place["id"] for place in places if isinstance(place.get("id"), str)]
+    return Exchange(
+        name=name,
+        format=wire,
+        model=_first(places, "model", "modelVersion") or match[1] or _first([asked], "model"),
+        service="Vertex" if "aiplatform" in address else "",
+        body=body,
+        prompt_tokens=max(usage),
+        by_hand=any(given.startswith("resp_") and not OPENAI_ANSWER.match(given) for given in ids),
+    )
+
+
+def _first(places: list[dict], *fields: str) -> str | None:
+    values = (place.get(field) for place in places for field in fields)
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def _values(half: dict) -> list[object]:
@@ -101,15 +167,23 @@ def _values(half: dict) -> list[object]:
     return found
 
 
-def _usage(answer: object) -> int | None:
+def _places(answer: object) -> list[dict]:
+    """Where an answer, or an event of its stream, says what it is and what it took."""
     if isinstance(answer, list):
-        return max((u for item in answer if (u := _usage(item))), default=None)
+        return [place for item in answer for place in _places(item)]
     if not isinstance(answer, dict):
-        return None
-    places = [answer, answer.get("message"), answer.get("response"), answer.get("metadata")]
-    for place in places:
-        usage = (place.get("usage") or place.get("usageMetadata")) if isinstance(place, dict) else None
+        return []
+    places = (answer, answer.get("message"), answer.get("response"), answer.get("metadata"))
+    return [place for place in places if isinstance(place, dict)]
+
+
+def _usage(answer: object) -> int | None:
+    found = None
+    for place in _places(answer):
+        usage = place.get("usage") or place.get("usageMetadata")
         for fields in FIELDS:
             if isinstance(usage, dict) and isinstance(usage.get(fields[0]), int):
-                return sum(usage.get(field) or 0 for field in fields)
-    return None
+                tokens = sum(usage.get(field) or 0 for field in fields)
+                found = tokens if found is None else max(found, tokens)
+                break
+    return found

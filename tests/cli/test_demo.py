@@ -13,7 +13,7 @@ def test_demo_over_the_samples(run, samples, tmp_path, monkeypatch):
     assert str(tmp_path / "out") in ran.out
     assert "9 under_trigger" in ran.out
     dirty = next(line for line in ran.out.splitlines() if line.startswith("dirty/unanswered-call.json"))
-    assert dirty.split()[2:5] == ["10", "554", "3"]
+    assert dirty.split()[2:5] == ["10", "556", "3"]
     assert max(map(len, ran.out.split("\n\n")[0].splitlines())) <= 120
     written = sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*") if p.is_file())
     assert written == sorted(

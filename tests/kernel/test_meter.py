@@ -105,11 +105,13 @@ def test_gemini_counts_signatures_and_frames_of_calls_by_its_generation() -> Non
     )
     words = count("What is the weather in Paris?")
     assert [one[0].n for one in (call, earlier, later)] == [words] * 3
-    # 20 tokens for a signature before Gemini 3, a token in five letters and the frame from 3 on.
+    # 20 tokens for a signature before Gemini 3; from 3 on a token in 4.8 letters, and the frame.
     texts = count("weather") + count('{"city":"Paris"}')
     assert earlier[1].n == texts + 20
-    assert later[1].n == texts + 20 + (1002 - 300) // 5 + 15
-    assert later[2].n == earlier[2].n + 15
+    assert later[1].n == texts + (1002 - 100) * 5 // 24 + 7
+    # A result's name and the names of its fields are counted by their letters before 3, within the frame from 3 on.
+    named = len('"weather"') // 5 + 2
+    assert (earlier[2].n, later[2].n) == (count('"clear"') - 2 + named, count('"clear"') - 2 + 15)
     for counts in (call, earlier, later):
         assert all(one.lo <= one.n <= one.hi for one in counts)
     for model in ("gemini-2.5-pro", "gemini-3-pro-preview"):
@@ -158,7 +160,7 @@ def test_encrypted_reasoning_is_counted_by_its_length_and_its_summary_is_not() -
 
     short, long, told = (
         Transcript.from_json(body(letters, summary), format="openai.responses").tokens().n
-        for letters, summary in ((400, ""), (928 + 700, ""), (928 + 700, "It looked at the file first."))
+        for letters, summary in ((400, ""), (948 + 625, ""), (948 + 625, "It looked at the file first."))
     )
     assert long - short == 100
     assert told == long

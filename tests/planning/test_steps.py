@@ -180,7 +180,7 @@ def test_user_messages_stay_verbatim_and_tool_groups_alone_go() -> None:
 
 
 def test_the_least_important_goes_first_and_no_more_than_needed() -> None:
-    limit = chat(WORK).tokens().n - 40
+    limit = chat(WORK).tokens().n - 30
     result = compacted(Policy(TokensOver(limit), (Drop(KeepMessages(1), Scope(order="priority")),)))
     assert [tile for tile in result.plan.tiles if isinstance(tile, DropRange)] == [DropRange(2, 4, "policy")]
     low = compacted(Policy(TokensOver(limit), (Drop(KeepMessages(1), Scope(order="priority")),), target_share=0.5))

@@ -8,7 +8,7 @@ use super::count::{Counted, count_text};
 use super::models::ModelLabel;
 use super::{TokenCount, difference};
 use crate::known::{self, Found};
-use crate::transcript::{Segment, TextForm, Transcript};
+use crate::transcript::{BlockKind, Segment, TextForm, Transcript};
 
 /// What is counted, in what and for whom.
 #[derive(Clone, Debug)]
@@ -155,7 +155,12 @@ impl Transcript {
                     continue;
                 }
                 let read = text.read(source);
-                let bounds = tokenizer.bounds(&read);
+                let mut bounds = tokenizer.bounds(&read);
+                if block.kind == BlockKind::ToolCall && text.form == TextForm::JsonString {
+                    let sent = tokenizer.bounds(&envelope.arguments(&read));
+                    bounds.lo = bounds.lo.min(sent.lo);
+                    bounds.hi = bounds.hi.max(sent.hi);
+                }
                 let counted = |tokens: usize| Counted {
                     tokens: tokens as u64,
                     count: envelope.text(&read, tokens as u64),
@@ -220,6 +225,16 @@ mod tests {
             ),
             format!(r#"{{"system":"{seed}","messages":[{messages}]}}"#),
             format!(r#"{{"model":"mistral-large-latest","safe_prompt":true,"messages":[{messages}]}}"#),
+            format!(
+                r#"{{"model":"gpt-4o","messages":[{messages},{{"role":"assistant","content":"{seed}","tool_calls":[{}]}}]}}"#,
+                [
+                    r#"{\"a\": [1, 2], \"b\": null}"#,
+                    r#"{\n        \"a\" : 1\n}"#,
+                    "free text"
+                ]
+                .map(|sent| format!(r#"{{"id":"c","function":{{"name":"f","arguments":"{sent} {seed}"}}}}"#))
+                .join(",")
+            ),
         ]
     }
 

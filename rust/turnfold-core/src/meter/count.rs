@@ -7,14 +7,15 @@ use std::sync::Arc;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::bounds::Asked;
+use super::envelope::{Beside, Call};
 use super::models::ModelLabel;
 use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
-use crate::json::Document;
+use crate::json::{self, Document};
 use crate::known::{self, Adding, Found};
 use crate::recent;
 use crate::splice::{self, SpliceError};
-use crate::transcript::{Block, Message, Segment, Source, SourceBytes, TextForm, TextSpan, Transcript};
+use crate::transcript::{Block, BlockKind, Message, Segment, Source, SourceBytes, TextForm, TextSpan, Transcript};
 
 impl Transcript {
     /// Tokens of the messages `range` (clamped), or of the whole request with `None`: tools, system, everything the
@@ -24,7 +25,7 @@ impl Transcript {
         self.tokens_by(encoding, &self.model().unwrap_or_default(), range)
     }
 
-    fn tokens_by(&self, encoding: Encoding, model: &str, range: Option<Range<usize>>) -> TokenCount {
+    pub(super) fn tokens_by(&self, encoding: Encoding, model: &str, range: Option<Range<usize>>) -> TokenCount {
         let whole = range.is_none();
         let mut sum = TokenCount::ZERO;
         let mut is_new = false;
@@ -235,14 +236,34 @@ impl Segment {
         let blocks = self.blocks_of(message).iter().map(|block| {
             texts.clear();
             let spans = self.texts_of(block).iter();
-            texts.extend(spans.map(|text| count_text(format, tokenizer, *text, source)));
+            texts.extend(spans.map(|text| count_part(format, tokenizer, block, *text, source)));
             inside = inside + envelope.block(block, &texts);
             texts.iter().map(|text| text.tokens).sum()
         });
-        MessageCounts {
-            blocks: blocks.collect(),
-            count: envelope.message(message, source, inside, tokenizer),
+        let blocks = blocks.collect();
+        let mut count = envelope.message(message, source, inside, tokenizer);
+        if let Some((calls, text)) = self.calls_beside(message) {
+            let Beside { tokens, earlier } = envelope.beside(&calls, text, tokenizer);
+            count = count.moved(tokens).later(count.more_later() - earlier);
         }
+        MessageCounts { blocks, count }
+    }
+
+    /// The calls of a message that stand beside each other or beside a text, and whether there is one.
+    fn calls_beside(&self, message: &Message) -> Option<(Vec<Call<'_>>, bool)> {
+        let blocks = self.blocks_of(message);
+        let is_call = |block: &&Block| block.kind == BlockKind::ToolCall;
+        if blocks.len() < 2 || !blocks.iter().any(|block| is_call(&block)) {
+            return None;
+        }
+        let source = self.source.bytes();
+        let calls = blocks.iter().filter(is_call).map(|block| {
+            let name = block.name.map(|name| json::unescape(name.of(source)));
+            let arguments = self.texts_of(block).last().map(|text| text.read(source));
+            (name.unwrap_or_default(), arguments.unwrap_or_default())
+        });
+        let text = blocks.iter().any(|block| block.kind == BlockKind::Text && !block.blank);
+        Some((calls.collect(), text))
     }
 
     pub(crate) fn texts_of(&self, block: &Block) -> &[TextSpan] {
@@ -260,6 +281,31 @@ pub struct Counted {
     pub count: TokenCount,
 }
 
+impl Counted {
+    /// The same text, which is sent on as one of so many tokens: the likeliest count, while bounds hold either.
+    fn sent_as(self, tokens: u64) -> Self {
+        let TokenCount { lo, hi, .. } = self.count;
+        Self {
+            count: TokenCount::estimate(tokens, lo.min(tokens), hi.max(tokens)),
+            ..self
+        }
+    }
+}
+
+/// Counts one text or one piece of encoded data of a block. Arguments that the provider sends on otherwise count as sent;
+/// the bounds allow for both, as other hosts of the format may not.
+fn count_part(format: &dyn WireFormat, tokenizer: &Tokenizer, block: &Block, text: TextSpan, source: &[u8]) -> Counted {
+    if block.kind != BlockKind::ToolCall || text.form != TextForm::JsonString {
+        return count_text(format, tokenizer, text, source);
+    }
+    let read = text.read(source);
+    let counted = count_read(format, tokenizer, &read);
+    match format.envelope().arguments(&read) {
+        Cow::Owned(sent) => counted.sent_as(tokenizer.count(&sent) as u64),
+        Cow::Borrowed(_) => counted,
+    }
+}
+
 /// Counts one text or one piece of encoded data.
 pub(crate) fn count_text(format: &dyn WireFormat, tokenizer: &Tokenizer, text: TextSpan, source: &[u8]) -> Counted {
     let envelope = format.envelope();
@@ -270,12 +316,13 @@ pub(crate) fn count_text(format: &dyn WireFormat, tokenizer: &Tokenizer, text: T
         };
         return Counted { tokens: count.n, count };
     }
-    let read = text.read(source);
+    count_read(format, tokenizer, &text.read(source))
+}
+
+fn count_read(format: &dyn WireFormat, tokenizer: &Tokenizer, read: &str) -> Counted {
     #[cfg(test)]
     crate::work::counted(read.len());
-    let tokens = tokenizer.count(&read) as u64;
-    Counted {
-        tokens,
-        count: envelope.text(&read, tokens),
-    }
+    let tokens = tokenizer.count(read) as u64;
+    let count = format.envelope().text(read, tokens);
+    Counted { tokens, count }
 }

@@ -1,4 +1,5 @@
-//! How large an image is, from the first bytes of its encoded data; nothing is decoded beyond the header.
+//! How large an image is, from the first bytes of its encoded data (nothing is decoded beyond the header), and how many
+//! pages a document has.
 
 /// Width and height in pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +26,21 @@ pub fn image_pixels(base64: &[u8]) -> Option<Pixels> {
                 .then(|| decode(base64.get(..LOOK_AT.min(base64.len())).unwrap_or_default()))
                 .and_then(|bytes| jpeg(&bytes))
         })
+}
+
+/// Pages of a PDF given as base64 letters. `None` where its first bytes are not those of a PDF, or it keeps its pages in
+/// compressed objects. O(n).
+pub fn pdf_pages(base64: &[u8]) -> Option<u64> {
+    if !decode(base64.get(..8.min(base64.len()))?).starts_with(b"%PDF") {
+        return None;
+    }
+    let bytes = decode(base64);
+    let pages = memchr::memmem::find_iter(&bytes, b"/Type").filter(|&at| {
+        let rest = bytes.get(at + 5..).unwrap_or_default().trim_ascii_start();
+        let name = rest.strip_prefix(b"/Page");
+        name.is_some_and(|after| !after.first().is_some_and(u8::is_ascii_alphanumeric))
+    });
+    Some(pages.count() as u64).filter(|&pages| pages > 0)
 }
 
 /// The data behind `data:image/png;base64,`, if that is what the URL is.
@@ -126,7 +142,7 @@ fn jpeg(bytes: &[u8]) -> Option<Pixels> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Pixels, data_url_payload, decode, image_pixels};
+    use super::{Pixels, data_url_payload, decode, image_pixels, pdf_pages};
 
     fn encode(bytes: &[u8]) -> Vec<u8> {
         const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -184,6 +200,16 @@ mod tests {
         assert_eq!(image_pixels(b"iVBORw0KGgo="), None);
         assert_eq!(image_pixels(b""), None);
         assert_eq!(image_pixels(b"\xFF\xD8\xFF"), None);
+    }
+
+    #[test]
+    fn pages_are_those_that_stand_open() {
+        let pdf =
+            b"%PDF-1.4\n1 0 obj<</Type /Pages/Count 2>>\n2 0 obj<</Type/Page/Parent 1 0 R>>\n3 0 obj<</Type\n/Page>>";
+        assert_eq!(pdf_pages(&encode(pdf)), Some(2));
+        assert_eq!(pdf_pages(&encode(b"%PDF-1.7\n1 0 obj<</Type/ObjStm>>")), None);
+        assert_eq!(pdf_pages(&encode(b"PK\x03\x04 /Type/Page")), None);
+        assert_eq!(pdf_pages(b""), None);
     }
 
     #[test]

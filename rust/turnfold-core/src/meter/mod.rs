@@ -69,10 +69,30 @@ impl TokenCount {
         }
     }
 
-    /// The same, of which later models count so much more than `n`.
-    pub(crate) fn later(self, later: u64) -> Self {
-        let later = later as u32;
+    /// The same with another likeliest value, as far as the bounds allow.
+    pub(crate) fn moved(self, by: i64) -> Self {
+        let n = self.n.saturating_add_signed(by).clamp(self.lo, self.hi);
+        Self { n, ..self }
+    }
+
+    /// What later models of the provider count, where `n` is what earlier ones do.
+    pub(crate) fn read_later(self) -> Self {
+        let later = i64::from(self.later.cast_signed());
+        Self {
+            later: 0,
+            ..self.moved(later)
+        }
+    }
+
+    /// The same, of which later models count so much more than `n`, or less.
+    pub(crate) fn later(self, more: i64) -> Self {
+        let later = more.cast_unsigned() as u32;
         Self { later, ..self }
+    }
+
+    /// What later models count beyond `n`.
+    pub(crate) fn more_later(self) -> i64 {
+        i64::from(self.later.cast_signed())
     }
 
     /// The count as it must be read when the vocabulary is that of another model: unchanged for

@@ -122,6 +122,115 @@ fn functions_are_counted_as_the_provider_reported() {
     }
 }
 
+/// The texts are our own: how they are framed is what tau2's recorded prompts of gpt-4.1-mini show.
+#[test]
+fn calls_are_read_as_the_provider_renders_them() {
+    let call = |name: &str, arguments: &str| {
+        format!(r#"{{"id":"{name}","type":"function","function":{{"name":"{name}","arguments":"{arguments}"}}}}"#)
+    };
+    let result = |id: &str, text: &str| format!(r#"{{"role":"tool","tool_call_id":"{id}","content":"{text}"}}"#);
+    let chat = |model: &str, content: &str, calls: &[String]| {
+        let results = [result("weather", "rain"), result("clock", "noon")];
+        let body = format!(
+            r#"{{"model":"{model}","messages":[{{"role":"assistant","content":{content},"tool_calls":[{}]}},{}]}}"#,
+            calls.join(","),
+            results[..calls.len()].join(",")
+        );
+        let read = read(&body);
+        let messages = read.tokens(O200K, Some(0..read.len()));
+        assert!(messages.lo < messages.n && messages.n < messages.hi);
+        messages.n
+    };
+    let (weather, clock) = (call("weather", r#"{\"city\": \"Oslo\"}"#), call("clock", "{}"));
+    let one = [weather.clone()];
+    let alone = 4 + 2 * text_tokens("weather") + text_tokens(r#"{"city":"Oslo"}"#) + 5 + 4 + text_tokens("rain");
+    assert_eq!(chat("gpt-4.1", "null", &one), alone);
+    assert_eq!(chat("gpt-4.1", r#""""#, &one), alone);
+    assert_eq!(
+        chat("gpt-4.1", r#""Let me see.""#, &one),
+        alone + 4 + text_tokens("Let me see.")
+    );
+
+    let both = [weather, clock];
+    let listed = r#"{"tool_uses":[{"recipient_name":"functions.weather","parameters":{"city":"Oslo"}},{"recipient_name":"functions.clock","parameters":{}}]}"#;
+    let wrapped = text_tokens(listed) + 20 + 4 + text_tokens("rain") + text_tokens("noon");
+    assert_eq!(chat("gpt-4.1", "null", &both), wrapped);
+    assert_eq!(chat("gpt-4.1", r#""Both.""#, &both), wrapped + 4 + text_tokens("Both."));
+    let other = 4 + 2 * text_tokens("clock") - 4 + text_tokens("{}") + 5 + 4 + text_tokens("noon");
+    assert_eq!(
+        chat("gpt-5", "null", &both),
+        alone + other,
+        "reasoning models see calls apart"
+    );
+}
+
+#[test]
+fn calls_of_responses_cost_reasoning_models_more() {
+    let items = r#"{"type":"function_call","call_id":"c","name":"weather","arguments":"{\"city\": \"Oslo\"}"},
+        {"type":"function_call_output","call_id":"c","output":"rain"}"#;
+    let count = |model: &str| {
+        let read = read(&format!(r#"{{"model":"{model}","input":[{items}]}}"#));
+        read.tokens(O200K, Some(0..2)).n
+    };
+    let texts = 2 * text_tokens("weather") + text_tokens(r#"{"city":"Oslo"}"#) + text_tokens("rain");
+    assert_eq!(count("gpt-4o"), 8 + texts + 3);
+    assert_eq!(count("gpt-5.5"), 8 + texts + 12);
+}
+
+#[test]
+fn the_lower_bound_leaves_out_what_a_compaction_folded() {
+    let said = r#"{"role":"user","content":"Tell me all of the tale."}"#;
+    let sealed = r#"{"type":"compaction","id":"cmp","encrypted_content":"AAAA"}"#;
+    let told = r#"{"role":"assistant","content":[{"type":"compaction","content":"A tale was told."}]}"#;
+    for (format, list, folded) in [
+        ("openai.responses", "input", sealed),
+        ("anthropic.messages", "messages", told),
+    ] {
+        let count = |before: &str| {
+            let body = format!(r#"{{"model":"m","{list}":[{before}{folded},{{"role":"user","content":"And now?"}}]}}"#);
+            let read = Transcript::from_json(Arc::new(body.into_bytes()), Some(format)).unwrap();
+            read.tokens(O200K, None)
+        };
+        let (alone, after) = (count(""), count(&format!("{said},")));
+        assert_eq!(after.lo, alone.lo, "{format}");
+        assert!(after.hi > alone.hi && after.n > alone.n, "{format}");
+    }
+}
+
+/// Gemini 3 counts a signature of a call by its length, one beside a text not at all.
+#[test]
+fn signatures_cost_later_models_by_their_length() {
+    let seal = |letters: usize| "A".repeat(letters - 2);
+    let count = |model: &str, part: &str| {
+        let body = format!(r#"{{"contents":[{{"role":"model","parts":[{part}]}}]}}"#);
+        let read = Transcript::from_json(Arc::new(body.into_bytes()), Some("gemini.contents")).unwrap();
+        read.tokens_for(O200K, ModelLabel::Estimate, Some(model), Some(0..1)).n
+    };
+    let call = |letters| {
+        format!(
+            r#"{{"functionCall":{{"name":"now","args":{{}}}},"thoughtSignature":"{}"}}"#,
+            seal(letters)
+        )
+    };
+    let bare = r#"{"functionCall":{"name":"now","args":{}}}"#;
+    let said = |more: &str| format!(r#"{{"text":"It rains."{more}}}"#);
+    for (model, letters, more) in [
+        ("gemini-2.5-pro", 580, 20),
+        ("gemini-2.5-pro", 5_000, 20),
+        ("gemini-3-flash", 580, 100),
+        ("gemini-3-flash", 50, 0),
+    ] {
+        assert_eq!(
+            count(model, &call(letters)),
+            count(model, bare) + more,
+            "{model} {letters}"
+        );
+        let signed = said(&format!(r#","thoughtSignature":"{}""#, seal(580)));
+        assert_eq!(count(model, &signed), count(model, &said("")));
+    }
+    assert_eq!(count("gemini-3-flash", bare), count("gemini-2.5-pro", bare) + 7);
+}
+
 #[test]
 fn text_that_is_escaped_or_broken_counts_as_its_text() {
     let read = read(r#"[{"role":"user","content":"caf\u00e9 \ud83d\ude00 \ud83d <|endoftext|>"}]"#);

@@ -4,6 +4,7 @@
 //! that providers reported in public recordings (the HTTP cassettes of pydantic-ai's, OpenTelemetry's and llm's test
 //! suites); each constant says what it rests on.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use turnfold_tokens::{Encoding, Tokenizer};
@@ -12,12 +13,15 @@ use super::TokenCount;
 use super::count::{Counted, count_text};
 use crate::formats::Section;
 use crate::json::{Document, Value};
-use crate::transcript::{Block, Message, Span, TextForm, TextSpan, Transcript};
+use crate::transcript::{Binding, Block, Message, Span, TextForm, TextSpan, Transcript};
+
+pub(crate) use openai_calls::Call;
 
 pub mod anthropic_messages;
 pub mod bedrock_converse;
 pub mod gemini_contents;
 pub mod mistral_chat;
+mod openai_calls;
 pub mod openai_chat;
 pub mod openai_responses;
 mod openai_tools;
@@ -32,6 +36,17 @@ pub trait Envelope: Sync + fmt::Debug {
 
     /// What the provider makes of encoded data: an image, a sound, a file, a sealed text.
     fn data(&self, value: Value<'_>) -> TokenCount;
+
+    /// The arguments of a call as the model reads them, where they are a text.
+    fn arguments<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        Cow::Borrowed(text)
+    }
+
+    /// How far the likeliest count of a message with several calls, or with a text beside calls, lies from what its parts
+    /// cost each alone. Bounds hold both.
+    fn beside(&self, _calls: &[Call<'_>], _text: bool, _tokenizer: &Tokenizer) -> Beside {
+        Beside::default()
+    }
 
     /// A block with its texts. A call's first text is its name where it has one.
     fn block(&self, block: &Block, texts: &[Counted]) -> TokenCount;
@@ -52,6 +67,15 @@ pub trait Envelope: Sync + fmt::Debug {
     }
 }
 
+/// What parts of a message cost beside each other beyond what each costs alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    /// By every model.
+    pub tokens: i64,
+    /// Of that, what later models do not count.
+    pub earlier: i64,
+}
+
 /// `percent` of `tokens`, rounded down.
 fn share(tokens: u64, percent: u64) -> u64 {
     tokens.saturating_mul(percent) / 100
@@ -66,6 +90,13 @@ fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
 /// Whether the value of `tools` lists any.
 fn holds_items(tools: &[u8]) -> bool {
     Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
+}
+
+/// The message with the provider's latest summary.
+fn last_barrier(transcript: &Transcript) -> Option<usize> {
+    let blocks = transcript.messages().flat_map(|message| message.blocks());
+    let barriers = blocks.filter(|block| block.row.binding == Binding::Barrier);
+    barriers.last().map(|block| block.message)
 }
 
 /// The texts of the instructions that stand beside the messages.

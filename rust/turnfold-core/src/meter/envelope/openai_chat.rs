@@ -13,8 +13,9 @@ use std::borrow::Cow;
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
+use super::openai_calls::{self, SINGLE};
 use super::openai_tools::{Functions, schema_tokens};
-use super::{Envelope, holds_items, json_tokens, sealed, share, total};
+use super::{Beside, Call, Envelope, holds_items, json_tokens, sealed, share, total};
 use crate::formats::Section;
 use crate::json::{self, Value};
 use crate::meter::TokenCount;
@@ -40,6 +41,30 @@ impl Envelope for OpenAiChatEnvelope {
 
     fn text(&self, _text: &str, tokens: u64) -> TokenCount {
         TokenCount::exact(tokens)
+    }
+
+    fn arguments<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        openai_calls::compact(text)
+    }
+
+    fn beside(&self, calls: &[Call<'_>], text: bool, tokenizer: &Tokenizer) -> Beside {
+        let earlier = if calls.len() > 1 {
+            openai_calls::parallel(calls, tokenizer)
+        } else {
+            0
+        };
+        Beside {
+            tokens: earlier + if text { FRAME.cast_signed() } else { 0 },
+            earlier,
+        }
+    }
+
+    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
+        if models::is_openai_reasoning(model) {
+            count.read_later()
+        } else {
+            count
+        }
     }
 
     fn data(&self, value: Value<'_>) -> TokenCount {
@@ -75,15 +100,15 @@ impl Envelope for OpenAiChatEnvelope {
         match block.kind {
             BlockKind::Text | BlockKind::Media => sum,
             BlockKind::ToolCall => {
-                // The name stands in the call and again in the result's header, five tokens frame both; arguments
-                // are rendered without white space; each of several parallel calls has some ten tokens more.
+                // The name stands in the call and again in the result's header, five tokens frame both; hosts of other
+                // models take more.
                 let name = if block.name.is_some() {
                     texts.first().map_or(0, |t| t.tokens)
                 } else {
                     0
                 };
                 let lo = name + share(sum.lo - name.min(sum.lo), 50);
-                TokenCount::estimate(sum.n + name + 5, lo, sum.hi + name + 21)
+                TokenCount::estimate(sum.n + name + SINGLE, lo, sum.hi + name + 21)
             }
             BlockKind::ToolResult => TokenCount::estimate(sum.n, sum.lo, sum.hi + 4),
             // Whether earlier reasoning is rendered again depends on the model and on the turn.

@@ -1,15 +1,22 @@
 //! OpenAI's framing of Responses. It is not published, so every count is an interval. Recorded usage of gpt-4o, gpt-4.1,
 //! gpt-5 to gpt-5.6 and the o-series agrees with the framing of Chat Completions for text, functions and schemas.
 //!
-//! What precedes the provider's latest summary may be left out of the count. What the server holds of a conversation
-//! widens the interval by the largest window there is. Left out is what hosted tools (search, files, MCP, code) bring
-//! in while the request runs: usage counts it, and no body shows it.
+//! What precedes the provider's latest summary is counted, and the lower bound leaves it out: `OpenAI`'s guide
+//! ("Compaction") has the server carry on from the item that it appended, after which a body may drop what is before it,
+//! and the one recording of such a body (gpt-4.1) counts none of it; but `/responses/compact` hands out the user's messages
+//! before the item as the next request's input, and whether those count is not on record.
+//!
+//! What the server holds of a conversation widens the interval by the largest window there is. Left out is what hosted
+//! tools (search, files, MCP, code) bring in while the request runs: usage counts it, and no body shows it.
+
+use std::borrow::Cow;
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
+use super::openai_calls;
 use super::openai_chat::{FRAME, image_tokens, reply_schema};
 use super::openai_tools::Functions;
-use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, json_tokens, last_barrier, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::Value;
 use crate::meter::count::Counted;
@@ -20,6 +27,9 @@ use crate::transcript::{Binding, Block, BlockKind, Message, Transcript};
 /// The framing.
 #[derive(Debug)]
 pub struct OpenAiResponsesEnvelope;
+
+/// Letters of encrypted content that say nothing.
+const SEAL_LETTERS: u64 = 950;
 
 /// The largest input of a model: what the server may hold of a conversation.
 const MOST_HELD: u64 = 1_050_000;
@@ -33,11 +43,25 @@ impl Envelope for OpenAiResponsesEnvelope {
         TokenCount::exact(tokens)
     }
 
+    fn arguments<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        openai_calls::compact(text)
+    }
+
+    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
+        if models::is_openai_reasoning(model) {
+            count.read_later()
+        } else {
+            count
+        }
+    }
+
     fn data(&self, value: Value<'_>) -> TokenCount {
         if value.is_string() {
-            // Recorded of reasoning and compactions: a token in some seven letters behind the first 930.
+            // Recorded of gpt-5.5 and, within the 64 that it rounds to, of gpt-5: behind the first 950 letters, a token of
+            // reasoning in some 6.25.
             let letters = value.span().len() as u64;
-            return TokenCount::estimate(letters.saturating_sub(930) / 7, 0, letters + 16);
+            let n = letters.saturating_sub(SEAL_LETTERS) * 4 / 25;
+            return TokenCount::estimate(n, 0, letters + 16);
         }
         let is = |name: &str| value.get("type").is_some_and(|t| t.is_text(name));
         if is("input_image") || is("computer_screenshot") {
@@ -67,14 +91,15 @@ impl Envelope for OpenAiResponsesEnvelope {
         match (block.kind, block.binding) {
             (BlockKind::Text | BlockKind::Media, _) => sum,
             (BlockKind::ToolCall, _) => {
-                // The name stands in the result's header again. Five more tokens by gpt-4.1 and less, twelve by gpt-5.
+                // The name stands in the result's header again. Recorded: three tokens more by gpt-4o, twelve by gpt-5 and
+                // later.
                 let name = if block.name.is_some() {
                     texts.first().map_or(0, |t| t.tokens)
                 } else {
                     0
                 };
                 let lo = if block.whole { 0 } else { share(sum.lo, 50) };
-                TokenCount::estimate(sum.n + name + 10, lo, sum.hi + name + 24)
+                TokenCount::estimate(sum.n + name + 3, lo, sum.hi + name + 24).later(9)
             }
             (BlockKind::ToolResult, Binding::Sticky) => {
                 TokenCount::estimate(sum.n, share(sum.lo, 30), share(sum.hi, 130) + 200)
@@ -86,6 +111,10 @@ impl Envelope for OpenAiResponsesEnvelope {
                 let encrypted = texts.iter().filter(|text| text.count.source == CountSource::Estimate);
                 let n = encrypted.map(|text| text.tokens).sum();
                 TokenCount::estimate(n, 0, sum.hi + 8)
+            }
+            // A summary has 7 letters a token, where reasoning has 6.25.
+            (BlockKind::Opaque, Binding::Barrier) => {
+                TokenCount::estimate(share(sum.n, 88), 0, share(sum.hi, 130) + 200)
             }
             (BlockKind::Opaque, Binding::Both) => TokenCount::estimate(sum.n, 0, sum.hi * 2 + 16),
             (BlockKind::Opaque, _) => TokenCount::estimate(sum.n, 0, share(sum.hi, 130) + 200),
@@ -127,7 +156,7 @@ impl Envelope for OpenAiResponsesEnvelope {
         let reasons = models::is_openai_reasoning(model);
         let mut sum = messages + TokenCount::estimate(if reasons { 2 } else { 3 }, 1, 8);
         if let Some(barrier) = last_barrier(transcript) {
-            let kept = transcript.tokens(encoding, Some(barrier..transcript.len()));
+            let kept = transcript.tokens_by(encoding, model, Some(barrier..transcript.len()));
             sum = TokenCount::estimate(sum.n, kept.lo, sum.hi);
         }
         if head.continued {
@@ -143,11 +172,4 @@ impl Envelope for OpenAiResponsesEnvelope {
         };
         sum + head.counts.outside(encoding, model, memo)
     }
-}
-
-/// The message with the provider's latest summary.
-fn last_barrier(transcript: &Transcript) -> Option<usize> {
-    let blocks = transcript.messages().flat_map(|message| message.blocks());
-    let barriers = blocks.filter(|block| block.row.binding == Binding::Barrier);
-    barriers.last().map(|block| block.message)
 }

@@ -185,7 +185,7 @@ fn type_of(schema: Value<'_>, out: &mut String) {
 }
 
 /// JSON without white space, lists of required fields and `additionalProperties`.
-fn compact(value: Value<'_>, out: &mut String) {
+pub(super) fn compact(value: Value<'_>, out: &mut String) {
     if value.is_object() {
         let mut mark = '{';
         for (key, inner) in value.fields() {
