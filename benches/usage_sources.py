@@ -69,10 +69,8 @@ class Held(dict[str, list[object]]):
         known = next((key for key in CARRIED_ON if self._id(body.get(key)) in self), None)
         if known is None:
             return body
-        own = body.get("input")
-        own = [{"role": "user", "content": own}] if isinstance(own, str) else own or []
         rest = {key: value for key, value in body.items() if key != known}
-        return {**rest, "input": [*self[self._id(body[known])], *own]}
+        return {**rest, "input": [*self[self._id(body[known])], *_items(body)]}
 
     def learn(self, asked: dict[str, Any], whole: dict[str, Any], answers: list[object]) -> None:
         """Remember what an exchange left at the server. `whole` is what `added` made of what was `asked`."""
@@ -83,8 +81,8 @@ class Held(dict[str, list[object]]):
             if found.get("object") == "conversation":
                 self[found["id"]] = []
             output, carried = found.get("output"), [key for key in CARRIED_ON if whole.get(key)]
-            if output and isinstance(output, list) and isinstance(whole.get("input"), list) and not carried:
-                items = [*whole["input"], *output]
+            if output and isinstance(output, list) and not carried:
+                items = [*_items(whole), *output]
                 self[found.get("id", "")] = items
                 if asked.get("conversation"):
                     self[self._id(asked["conversation"])] = items
@@ -109,6 +107,11 @@ def exchanges(folder: Path) -> Iterator[Exchange]:
             found = _exchange(f"{row['file']}#{index}", item.get("request") or {}, item.get("response") or {}, held)
             if found:
                 yield found
+
+
+def _items(body: dict[str, Any]) -> list[object]:
+    own = body.get("input")
+    return [{"role": "user", "content": own}] if isinstance(own, str) else own or []
 
 
 def _exchange(name: str, request: dict, response: dict, held: Held) -> Exchange | None:

@@ -6,8 +6,9 @@
 //! models with a prompt of their own (o1-mini, gpt-oss, search previews), which get an interval.
 //!
 //! Calls, tools, schemas and media are estimates: what the model reads of them is not published for these models, but the
-//! likeliest count agrees to the token with what gpt-4o, gpt-4o-mini and gpt-5 reported for functions, single calls and
-//! schemas, and every one of OpenAI's own models lies within its interval.
+//! likeliest count agrees to the token with what gpt-4o, gpt-4o-mini, gpt-4.1-mini and gpt-5 reported for functions, calls
+//! and schemas (of several calls at once within one in a hundred), and every one of OpenAI's own models lies within its
+//! interval.
 
 use std::borrow::Cow;
 

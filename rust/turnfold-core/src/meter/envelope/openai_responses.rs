@@ -114,7 +114,7 @@ impl Envelope for OpenAiResponsesEnvelope {
             }
             // A summary has 7 letters a token, where reasoning has 6.25.
             (BlockKind::Opaque, Binding::Barrier) => {
-                TokenCount::estimate(share(sum.n, 88), 0, share(sum.hi, 130) + 200)
+                TokenCount::estimate(share(sum.n, 89), 0, share(sum.hi, 130) + 200)
             }
             (BlockKind::Opaque, Binding::Both) => TokenCount::estimate(sum.n, 0, sum.hi * 2 + 16),
             (BlockKind::Opaque, _) => TokenCount::estimate(sum.n, 0, share(sum.hi, 130) + 200),
