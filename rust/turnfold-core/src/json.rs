@@ -3,7 +3,7 @@
 //! A [`Document`] is a tape: one node a value (and a key), in input order, each with its byte span and the index of
 //! the node after its subtree. Whoever walks it skips a subtree in O(1) and reads no byte twice.
 //!
-//! The bytes of the grammar are found 64 at a time (`blocks.rs`), and the tape is made from their places (`tape.rs`);
+//! The bytes of the grammar are found 64 at a time (`places.rs`), and the tape is made from their places (`tape.rs`);
 //! `scan.rs` reads byte by byte, is the judge of that, and says what is wrong with what is no JSON.
 //!
 //! Why not a reader from a crate: `sonic-rs` 0.5.10 gives the spans, but its skip accepts `"\u12G4"` and bytes after
@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use crate::errors::{ReadError, ReadErrorCode};
 use crate::transcript::Span;
 
-mod blocks;
+mod places;
 mod scan;
 mod tape;
 mod text;

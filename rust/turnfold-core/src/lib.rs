@@ -22,6 +22,7 @@ pub mod repair;
 pub mod results;
 pub mod rules;
 pub mod shown;
+mod simd;
 pub mod splice;
 pub mod splits;
 pub mod statements;

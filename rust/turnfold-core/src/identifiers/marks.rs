@@ -1,12 +1,8 @@
 //! Where runs and words stand in a text, 64 bytes at a time, as bit masks; and which runs need a look at all.
-
-use wide::{CmpEq, CmpGt, i8x16};
+#![expect(clippy::inline_always, reason = "what is not inlined is compiled for the baseline")]
 
 use super::survival::is_wide_letter;
-
-const BLOCK: usize = 64;
-type Block = [u8; BLOCK];
-type Quarter = [u8; BLOCK / 4];
+use crate::simd::{BLOCK, Block, Isa, Level, Work, dispatch};
 
 /// A bit for each byte of a text.
 #[derive(Debug, Default)]
@@ -15,7 +11,7 @@ pub(super) struct Marks {
 }
 
 /// Bit `k` is for byte `k` of a block.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Marked {
     /// Bytes of the classes of runs, but for backslashes.
     runs: u64,
@@ -36,22 +32,16 @@ struct Carry {
 impl Marks {
     /// Marks `text`. Linear in its length.
     pub(super) fn read(&mut self, text: &str) {
-        self.blocks.clear();
-        let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK>();
-        self.blocks.reserve(blocks.len() + 1);
-        let mut carry = Carry::default();
-        for block in blocks {
-            self.add(text, block, &mut carry);
-        }
-        if !tail.is_empty() {
-            let mut block = [b' '; BLOCK];
-            block.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
-            self.add(text, &block, &mut carry);
-        }
+        self.read_at(Level::detect(), text);
     }
 
-    #[inline]
-    fn add(&mut self, text: &str, block: &Block, carry: &mut Carry) {
+    fn read_at(&mut self, level: Level, text: &str) {
+        self.blocks.clear();
+        dispatch(level, Reading { marks: self, text });
+    }
+
+    #[inline(always)]
+    fn add<I: Isa>(&mut self, text: &str, block: &Block, carry: &mut Carry) {
         let Signs {
             mut runs,
             uppers,
@@ -62,7 +52,7 @@ impl Marks {
             wide,
             brackets,
             exits,
-        } = Signs::of(block);
+        } = Signs::of::<I>(block);
         let wide = wide_letters(text, self.blocks.len() * BLOCK, wide, &mut carry.over);
         runs |= wide;
         let before = carry.before;
@@ -122,8 +112,33 @@ impl Marks {
     }
 }
 
+/// A text to be marked.
+struct Reading<'a> {
+    marks: &'a mut Marks,
+    text: &'a str,
+}
+
+impl Work for Reading<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { marks, text } = self;
+        let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK>();
+        marks.blocks.reserve(blocks.len() + 1);
+        let mut carry = Carry::default();
+        for block in blocks {
+            marks.add::<I>(text, block, &mut carry);
+        }
+        if !tail.is_empty() {
+            let mut block = [b' '; BLOCK];
+            block.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
+            marks.add::<I>(text, &block, &mut carry);
+        }
+    }
+}
+
 /// What the bytes of a block are.
-#[derive(Default)]
 struct Signs {
     /// Those of all ASCII classes of runs but the backslash.
     runs: u64,
@@ -143,68 +158,80 @@ struct Signs {
 }
 
 impl Signs {
-    #[inline]
-    fn of(block: &Block) -> Self {
-        let mut signs = Self::default();
-        let (quarters, _) = block.as_chunks::<{ BLOCK / 4 }>();
-        for quarter in quarters.iter().rev() {
-            let bytes = loaded(quarter);
-            let folded = bytes | i8x16::splat(0x20);
-            let letters = between(folded, b'a', b'z');
-            let uppers = letters & between(bytes, b'A', b'Z');
-            let dashes = equal(bytes, b'-');
-            let stops = equal(bytes, b'.') | equal(bytes, b':');
-            let runs = letters
-                | between(bytes, b'-', b':')
-                | between(bytes, b'#', b'%')
-                | equal(bytes, b'+')
-                | equal(bytes, b'@')
-                | equal(bytes, b'_')
-                | equal(bytes, b'~');
-            let others = runs & !(letters | dashes | stops);
-            for (mask, found) in [
-                (&mut signs.runs, runs),
-                (&mut signs.uppers, uppers),
-                (&mut signs.dashes, dashes),
-                (&mut signs.stops, stops),
-                (&mut signs.others, others),
-                (&mut signs.backslashes, equal(bytes, b'\\')),
-                (&mut signs.wide, first_of_wide(bytes)),
-                (&mut signs.brackets, equal(bytes, b'(')),
-                (&mut signs.exits, equal(folded, b'e') | equal(folded, b'x')),
-            ] {
-                *mask = *mask << 16 | bits(found);
-            }
+    #[inline(always)]
+    fn of<I: Isa>(block: &Block) -> Self {
+        let bytes = I::load(block);
+        let folded = I::folded(bytes);
+        let letters = I::between(folded, b'a', b'z');
+        let dashes = I::equal(bytes, b'-');
+        let stops = I::equal(bytes, b'.') | I::equal(bytes, b':');
+        let runs = letters
+            | I::between(bytes, b'-', b':')
+            | I::between(bytes, b'#', b'%')
+            | I::equal(bytes, b'+')
+            | I::equal(bytes, b'@')
+            | I::equal(bytes, b'_')
+            | I::equal(bytes, b'~');
+        Self {
+            runs,
+            uppers: I::between(bytes, b'A', b'Z'),
+            dashes,
+            stops,
+            others: runs & !(letters | dashes | stops),
+            backslashes: I::equal(bytes, b'\\'),
+            wide: first_of_wide::<I>(bytes),
+            brackets: I::equal(bytes, b'('),
+            exits: I::equal(folded, b'e') | I::equal(folded, b'x'),
         }
-        signs
     }
 }
 
 /// Hands the spans of the longest runs of word characters to `take`, as [`super::survival::words`] gives them, until it
 /// says that it has enough. Linear in the length.
-pub(super) fn each_word(text: &str, mut take: impl FnMut(usize, usize) -> bool) {
-    let mut open = None;
-    let mut carry = Carry::default();
-    let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK>();
-    // A space behind the last word.
-    let mut last = [b' '; BLOCK];
-    last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
-    let mut base = 0;
-    for block in blocks.iter().chain(std::iter::once(&last)) {
-        let (mut words, wide) = word_signs(block);
-        words |= wide_letters(text, base, wide, &mut carry.over);
-        let mut edges = words ^ (words << 1 | carry.before);
-        carry.before = words >> (BLOCK - 1);
-        while edges != 0 {
-            let at = base + edges.trailing_zeros() as usize;
-            edges &= edges - 1;
-            match open.take() {
-                None => open = Some(at),
-                Some(start) if take(start, at) => return,
-                Some(_) => {}
+pub(super) fn each_word(text: &str, take: impl FnMut(usize, usize) -> bool) {
+    each_word_at(Level::detect(), text, take);
+}
+
+pub(super) fn each_word_at(level: Level, text: &str, take: impl FnMut(usize, usize) -> bool) {
+    dispatch(level, Words { text, take });
+}
+
+struct Words<'a, T> {
+    text: &'a str,
+    take: T,
+}
+
+impl<T: FnMut(usize, usize) -> bool> Work for Words<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let Self { text, mut take } = self;
+        let mut open = None;
+        let mut carry = Carry::default();
+        let (blocks, tail) = text.as_bytes().as_chunks::<BLOCK>();
+        // A space behind the last word.
+        let mut last = [b' '; BLOCK];
+        last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
+        let mut base = 0;
+        for block in blocks.iter().chain(std::iter::once(&last)) {
+            let bytes = I::load(block);
+            let mut words =
+                I::between(I::folded(bytes), b'a', b'z') | I::between(bytes, b'0', b'9') | I::equal(bytes, b'_');
+            words |= wide_letters(text, base, first_of_wide::<I>(bytes), &mut carry.over);
+            let mut edges = words ^ (words << 1 | carry.before);
+            carry.before = words >> (BLOCK - 1);
+            while edges != 0 {
+                let at = base + edges.trailing_zeros() as usize;
+                edges &= edges - 1;
+                match open.take() {
+                    None => open = Some(at),
+                    Some(start) if take(start, at) => return,
+                    Some(_) => {}
+                }
             }
+            base += BLOCK;
         }
-        base += BLOCK;
     }
 }
 
@@ -229,45 +256,28 @@ fn wide_letters(text: &str, base: usize, mut starts: u64, over: &mut u64) -> u64
     found
 }
 
-/// Word characters of ASCII, and first bytes of characters that may be others.
-#[inline]
-fn word_signs(block: &Block) -> (u64, u64) {
-    let (mut words, mut wide) = (0, 0);
-    let (quarters, _) = block.as_chunks::<{ BLOCK / 4 }>();
-    for quarter in quarters.iter().rev() {
-        let bytes = loaded(quarter);
-        let word = between(bytes | i8x16::splat(0x20), b'a', b'z') | between(bytes, b'0', b'9') | equal(bytes, b'_');
-        words = words << 16 | bits(word);
-        wide = wide << 16 | bits(first_of_wide(bytes));
-    }
-    (words, wide)
-}
-
-#[inline]
-fn loaded(quarter: &Quarter) -> i8x16 {
-    i8x16::new(quarter.map(u8::cast_signed))
-}
-
-#[inline]
-fn bits(found: i8x16) -> u64 {
-    u64::from(found.move_mask().cast_unsigned() & 0xFFFF)
-}
-
-#[inline]
-fn equal(bytes: i8x16, to: u8) -> i8x16 {
-    bytes.cmp_eq(i8x16::splat(to.cast_signed()))
-}
-
-/// Bytes beyond ASCII compare as negative.
-#[inline]
-fn between(bytes: i8x16, first: u8, last: u8) -> i8x16 {
-    bytes.cmp_gt(i8x16::splat(first.cast_signed() - 1)) & i8x16::splat(last.cast_signed() + 1).cmp_gt(bytes)
-}
-
 /// First bytes of characters from U+0080 to U+0FFF.
-#[inline]
-fn first_of_wide(bytes: i8x16) -> i8x16 {
-    const BELOW: i8 = 0xC1_u8.cast_signed();
-    const ABOVE: i8 = 0xE1_u8.cast_signed();
-    bytes.cmp_gt(i8x16::splat(BELOW)) & i8x16::splat(ABOVE).cmp_gt(bytes)
+#[inline(always)]
+fn first_of_wide<I: Isa>(bytes: I::Bytes) -> u64 {
+    I::between(bytes, 0xC2, 0xE0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_level_marks_the_same(text in "([a-zA-Z0-9]{0,9}[ -~\u{e9}\u{d7}\u{939}\u{4e2d}\u{1F600}]{0,3}){0,40}") {
+            let mut wanted = Marks::default();
+            wanted.read_at(Level::Baseline, &text);
+            for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+                let mut marks = Marks::default();
+                marks.read_at(level, &text);
+                prop_assert_eq!(&marks.blocks, &wanted.blocks, "{:?} {:?}", level, text);
+            }
+        }
+    }
 }

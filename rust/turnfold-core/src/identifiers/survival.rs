@@ -364,7 +364,9 @@ pub(super) fn stands_alone(text: &str, start: usize, end: usize) -> bool {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::marks::each_word_at;
     use super::*;
+    use crate::simd::Level;
 
     proptest! {
         #[test]
@@ -373,13 +375,16 @@ mod tests {
             enough in 0_usize..60,
         ) {
             let text = bits.concat();
-            let mut found = Vec::new();
-            each_word(&text, |start, stop| {
-                found.push((start, stop));
-                found.len() == enough
-            });
             let most = if enough == 0 { usize::MAX } else { enough };
-            prop_assert_eq!(found, words(&text).take(most).collect::<Vec<_>>(), "{:?}", text);
+            let wanted: Vec<_> = words(&text).take(most).collect();
+            for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+                let mut found = Vec::new();
+                each_word_at(level, &text, |start, stop| {
+                    found.push((start, stop));
+                    found.len() == enough
+                });
+                prop_assert_eq!(&found, &wanted, "{:?} {:?}", level, text);
+            }
         }
     }
 

@@ -3,8 +3,9 @@
 //! Nothing is said about what is wrong: whoever gets `None` asks `scan`, which says it, or disagrees.
 
 use super::Node;
-use super::blocks::{Level, places};
+use super::places::places;
 use super::scan::{BYTE_ORDER_MARK, Expect, MAX_DEPTH, literal, number, push};
+use crate::simd::Level;
 
 /// Where the places of shorter texts cost more than they save.
 const LEAST_BYTES: usize = 96;

@@ -2,9 +2,9 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::blocks::Level;
 use super::{Document, Kind, MAX_DEPTH, Node, Unescaping, Value, escape, is_blank, scan, tape, unescape};
 use crate::errors::ReadErrorCode;
+use crate::simd::Level;
 
 fn fault(bytes: &[u8]) -> (ReadErrorCode, usize) {
     let error = Document::parse(bytes).expect_err("should not be accepted");
@@ -276,9 +276,12 @@ proptest! {
             1..5,
         ),
     ) {
-        let mut room = Unescaping::default();
-        for literal in &literals {
-            prop_assert_eq!(room.text(literal), unescape(literal), "{:?}", String::from_utf8_lossy(literal));
+        for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+            let mut room = Unescaping::default();
+            for literal in &literals {
+                let text = room.text_at(level, literal);
+                prop_assert_eq!(text, unescape(literal), "{:?} {:?}", level, String::from_utf8_lossy(literal));
+            }
         }
     }
 }

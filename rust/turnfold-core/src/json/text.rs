@@ -1,11 +1,10 @@
 //! String literals: their text, and the way back.
+#![expect(clippy::inline_always, reason = "what is not inlined is compiled for the baseline")]
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use wide::{CmpEq, i8x16};
-
-use super::blocks::{BLOCK, mask};
+use crate::simd::{BLOCK, Isa, Level, Work, dispatch};
 
 /// How many bytes are copied at once.
 const CHUNK: usize = 32;
@@ -47,11 +46,15 @@ pub(crate) struct Unescaping {
 impl Unescaping {
     /// What [`unescape`] gives, mostly borrowed.
     pub(crate) fn text<'a>(&'a mut self, literal: &'a [u8]) -> Cow<'a, str> {
+        self.text_at(Level::detect(), literal)
+    }
+
+    pub(super) fn text_at<'a>(&'a mut self, level: Level, literal: &'a [u8]) -> Cow<'a, str> {
         let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
         if memchr::memchr(b'\\', inner).is_none() {
             return unescape(literal);
         }
-        let length = self.resolve_all(inner);
+        let length = self.resolve_all(level, inner);
         match simdutf8::basic::from_utf8(self.room.get(..length).unwrap_or_default()) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => unescape(literal),
@@ -59,19 +62,41 @@ impl Unescaping {
     }
 
     /// Resolves all escapes; how many bytes that gives. Each escape stands for less than it takes.
-    fn resolve_all(&mut self, inner: &[u8]) -> usize {
+    fn resolve_all(&mut self, level: Level, inner: &[u8]) -> usize {
         let needed = inner.len() + CHUNK;
         if self.room.len() < needed {
             self.room.resize(needed, 0);
         }
-        let backslash = i8x16::splat(b'\\'.cast_signed());
+        dispatch(
+            level,
+            Resolving {
+                inner,
+                room: &mut self.room,
+            },
+        )
+    }
+}
+
+/// Escapes of `inner` resolved into `room`, which has [`CHUNK`] bytes more than it.
+struct Resolving<'a> {
+    inner: &'a [u8],
+    room: &'a mut [u8],
+}
+
+impl Work for Resolving<'_> {
+    /// How many bytes that gives.
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<I: Isa>(mut self) -> usize {
+        let inner = self.inner;
         let (mut from, mut to) = (0_usize, 0);
         let (blocks, tail) = inner.as_chunks::<BLOCK>();
         let mut last = [0; BLOCK];
         last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
         for (index, block) in blocks.iter().chain(std::iter::once(&last)).enumerate() {
             let base = index * BLOCK;
-            let mut found = mask(block, |bytes| bytes.cmp_eq(backslash));
+            let mut found = I::equal(I::load(block), b'\\');
             loop {
                 // What an escape takes is no start of another one.
                 let used = from.saturating_sub(base) as u32;
@@ -80,27 +105,29 @@ impl Unescaping {
                     break;
                 }
                 let at = base + found.trailing_zeros() as usize;
-                to = self.copy(inner, from..at, to);
-                (from, to) = self.resolve(inner, at, to);
+                to = self.copy(from..at, to);
+                (from, to) = self.resolve(at, to);
             }
         }
-        self.copy(inner, from..inner.len(), to)
+        self.copy(from..inner.len(), to)
     }
+}
 
+impl Resolving<'_> {
     /// Copies a range, and some bytes behind it; one past where it stands then.
-    #[inline]
-    fn copy(&mut self, inner: &[u8], range: Range<usize>, to: usize) -> usize {
+    #[inline(always)]
+    fn copy(&mut self, range: Range<usize>, to: usize) -> usize {
         let (mut from, mut at) = (range.start, to);
         while from < range.end {
             let room = self.room.get_mut(at..).unwrap_or_default();
             match (
-                inner.get(from..).and_then(<[u8]>::first_chunk::<CHUNK>),
+                self.inner.get(from..).and_then(<[u8]>::first_chunk::<CHUNK>),
                 room.first_chunk_mut::<CHUNK>(),
             ) {
                 (Some(chunk), Some(room)) => *room = *chunk,
                 _ => room
                     .iter_mut()
-                    .zip(inner.get(from..range.end).unwrap_or_default())
+                    .zip(self.inner.get(from..range.end).unwrap_or_default())
                     .for_each(|(to, from)| *to = *from),
             }
             from += CHUNK;
@@ -110,13 +137,13 @@ impl Unescaping {
     }
 
     /// Resolves the escape at `at`: one past it, and one past what it stands for.
-    #[inline]
-    fn resolve(&mut self, inner: &[u8], at: usize, to: usize) -> (usize, usize) {
-        let (letter, width, length) = resolved(inner.get(at..).unwrap_or_default());
+    #[inline(always)]
+    fn resolve(&mut self, at: usize, to: usize) -> (usize, usize) {
+        let (letter, width, length) = resolved(self.inner.get(at..).unwrap_or_default());
         if let Some(room) = self.room.get_mut(to..).and_then(<[u8]>::first_chunk_mut) {
             *room = letter;
         }
-        ((at + length).min(inner.len()), to + width)
+        ((at + length).min(self.inner.len()), to + width)
     }
 }
 
@@ -192,19 +219,21 @@ fn escaped_by_number(tail: &[u8]) -> Option<(char, usize)> {
 }
 
 /// The value of a `\uXXXX` that `bytes` start with.
+#[inline]
 fn code_unit(bytes: &[u8]) -> Option<u32> {
-    let [b'\\', b'u', hex @ ..] = bytes else { return None };
-    let digits = hex
-        .first_chunk::<4>()?
-        .map(|digit| DIGITS.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT));
-    let unit = digits.iter().fold(0, |unit, &digit| unit << 4 | u32::from(digit & 15));
-    digits.iter().all(|&digit| digit != NO_DIGIT).then_some(unit)
+    let [b'\\', b'u', first, second, third, last, ..] = bytes else {
+        return None;
+    };
+    let value = |digit: &u8| DIGITS.get(usize::from(*digit)).copied().unwrap_or(NO_DIGIT);
+    let unit = value(first) << 12 | value(second) << 8 | value(third) << 4 | value(last);
+    (unit < NO_DIGIT).then_some(unit)
 }
 
-const NO_DIGIT: u8 = 0xFF;
+/// More than any four digits come to, wherever among them it stands.
+const NO_DIGIT: u32 = 1 << 16;
 
 /// The values of hexadecimal digits.
-static DIGITS: [u8; 256] = {
+static DIGITS: [u32; 256] = {
     let mut table = [NO_DIGIT; 256];
     let mut value = 0;
     while value < 16 {
