@@ -30,7 +30,7 @@ impl Characters {
             doubtful: vec![0; 1 << 10],
             edges: Vec::new(),
         };
-        for (rank, token) in vocabulary.tokens() {
+        for (rank, token) in vocabulary.tokens().filter(|(_, token)| !token.is_ascii()) {
             match std::str::from_utf8(token) {
                 Ok(text) => {
                     if let Some(slot) = single(text).and_then(|code_point| characters.ranks.get_mut(code_point)) {

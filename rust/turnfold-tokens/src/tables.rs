@@ -1,5 +1,6 @@
 //! The look-up tables built from a vocabulary when it is first used.
 
+use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use crate::bounds::Facts;
@@ -87,6 +88,31 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
     })
 }
 
+/// How many items wait for what was fetched for them.
+const WAITING: usize = 32;
+
+/// Puts every item into a table, some time after the processor was asked to fetch where it goes.
+fn fetched_ahead<T, I>(
+    table: &mut T,
+    items: impl Iterator<Item = I>,
+    mut fetch: impl FnMut(&T, &I),
+    mut put: impl FnMut(&mut T, I),
+) {
+    let mut waiting = VecDeque::with_capacity(WAITING);
+    for item in items {
+        if waiting.len() == WAITING
+            && let Some(first) = waiting.pop_front()
+        {
+            put(table, first);
+        }
+        fetch(table, &item);
+        waiting.push_back(item);
+    }
+    for item in waiting {
+        put(table, item);
+    }
+}
+
 /// How many slots a [`Line`] has.
 const WAYS: usize = 4;
 
@@ -110,9 +136,18 @@ impl ShortTokens {
             ranks: table([0; WAYS], 1 << bits),
             shift: 64 - bits,
         };
-        for (rank, token) in vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES) {
-            table.insert(key_at(token, 0, token.len()), rank);
-        }
+        let short = vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES);
+        let keys = short.map(|(rank, token)| (key_at(token, 0, token.len()), rank));
+        fetched_ahead(
+            &mut table,
+            keys,
+            |table, (key, _)| {
+                let hash = hash(*key);
+                table.prefetch(hash);
+                table.ranks.get((hash >> table.shift) as usize).map(prefetch);
+            },
+            |table, (key, rank)| table.insert(key, rank),
+        );
         table
     }
 
@@ -284,19 +319,33 @@ impl Merges {
             others: Pairs::new(vocabulary.len() - common),
             filter: table(0, 1 << (FILTER_BITS - 6)),
         };
-        for (left, right, merged) in vocabulary.merges() {
+        let pairs = vocabulary.merges().map(|(left, right, merged)| {
             let pair = u64::from(left) << RANK_BITS | u64::from(right);
-            let hash = pair_hash(pair);
-            if let Some(word) = merges.filter.get_mut(filter_word(hash)) {
-                *word |= filter_bit(hash);
-            }
-            let pairs = if merged < COMMON {
-                &mut merges.common
-            } else {
-                &mut merges.others
-            };
-            pairs.insert(pair, hash, merged);
-        }
+            (pair, pair_hash(pair), merged)
+        });
+        fetched_ahead(
+            &mut merges,
+            pairs,
+            |merges, (_, hash, merged)| {
+                let pairs = if *merged < COMMON {
+                    &merges.common
+                } else {
+                    &merges.others
+                };
+                pairs.slots.get((hash >> pairs.shift) as usize).map(prefetch);
+            },
+            |merges, (pair, hash, merged)| {
+                if let Some(word) = merges.filter.get_mut(filter_word(hash)) {
+                    *word |= filter_bit(hash);
+                }
+                let pairs = if merged < COMMON {
+                    &mut merges.common
+                } else {
+                    &mut merges.others
+                };
+                pairs.insert(pair, hash, merged);
+            },
+        );
         for left in 0..=255_u8 {
             for right in 0..=255_u8 {
                 let rank = merges.rank(byte_ranks[usize::from(left)], byte_ranks[usize::from(right)]);
