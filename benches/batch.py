@@ -36,7 +36,8 @@ METER = """
 import sys, turnfold
 from concurrent.futures import ThreadPoolExecutor
 def count(name):
-    with open(name, "rb") as lines:
+    # By 8 KB, as it is by default, a line lets go of the interpreter twenty times before it is read.
+    with open(name, "rb", buffering=1 << 20) as lines:
         return sum(turnfold.Transcript.from_json(line).tokens().n for line in lines)
 with ThreadPoolExecutor(int(sys.argv[1])) as pool:
     print(sum(pool.map(count, sys.argv[2:])))

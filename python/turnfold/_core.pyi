@@ -21,6 +21,7 @@ __all__ = [
     "estimate",
     "extract_details",
     "extract_identifiers",
+    "find_split",
     "findings",
     "fits",
     "identifiers_around",
@@ -242,6 +243,13 @@ def repair(
     list[int | None],
 ]: ...
 def split_points(transcript: Transcript, options: _Options) -> Splits: ...
+def find_split(
+    transcript: Transcript,
+    options: _Options,
+    kind: Literal["messages", "turns", "tokens"],
+    amount: int,
+    encoding: str,
+) -> tuple[int, int, list[_Blocker]] | None: ...
 def layout(
     transcript: Transcript, options: _Options
 ) -> tuple[list[int], tuple[int, int], tuple[int, int], list[tuple[int, int]], tuple[int, int]]: ...

@@ -171,31 +171,37 @@ class SplitPoints(Collection[int]):
 
     def find(self, keep: Keep, *, encoding: str | None = None, model: str | None = None) -> SplitPoint | None:
         """Find the cut that keeps what is asked: see `find_split`. O(log messages), and for turns O(messages)."""
-        kind: Literal["messages", "turns", "tokens"]
-        match keep:
-            case KeepMessages(count):
-                kind, amount = "messages", count
-            case KeepTurns(count):
-                kind, amount = "turns", count
-            case KeepTokens(limit_tokens):
-                kind, amount = "tokens", limit_tokens
-            case _:
-                assert_never(keep)
-        if amount < 0:
-            raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
         transcript = self._transcript
-        encoding = transcript.encoding(encoding, model)
-        choice = self._kernel.find(transcript.kernel, kind, min(amount, sys.maxsize), encoding)
-        if choice is None:
-            return None
-        index, requested, moved_by = choice
-        return SplitPoint(
-            index=index,
-            requested=requested,
-            kept=len(transcript) - index,
-            evicted=index - transcript.leading,
-            moved_by=tuple(Blocker(*fields) for fields in moved_by),
-        )
+        choice = self._kernel.find(transcript.kernel, *_kept(keep), transcript.encoding(encoding, model))
+        return None if choice is None else _point(transcript, *choice)
+
+
+def _kept(keep: Keep) -> tuple[Literal["messages", "turns", "tokens"], int]:
+    kind: Literal["messages", "turns", "tokens"]
+    match keep:
+        case KeepMessages(count):
+            kind, amount = "messages", count
+        case KeepTurns(count):
+            kind, amount = "turns", count
+        case KeepTokens(limit_tokens):
+            kind, amount = "tokens", limit_tokens
+        case _:
+            assert_never(keep)
+    if amount < 0:
+        raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
+    return kind, min(amount, sys.maxsize)
+
+
+def _point(
+    transcript: Transcript, index: int, requested: int, moved_by: list[tuple[str, str, str | None, int, int]]
+) -> SplitPoint:
+    return SplitPoint(
+        index=index,
+        requested=requested,
+        kept=len(transcript) - index,
+        evicted=index - transcript.leading,
+        moved_by=tuple(Blocker(*fields) for fields in moved_by),
+    )
 
 
 def split_points(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> SplitPoints:
@@ -216,7 +222,9 @@ def find_split(
     For `KeepTokens`, which is a limit, the nearest one that keeps less. Who asks more than once asks
     `split_points(...)`.
     """
-    return split_points(transcript, options).find(keep, encoding=encoding, model=model)
+    kernel, fields = kernel_of(transcript), _fields(options)
+    choice = _core.find_split(kernel, fields, *_kept(keep), transcript.encoding(encoding, model))
+    return None if choice is None else _point(transcript, *choice)
 
 
 def layout(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> Layout:

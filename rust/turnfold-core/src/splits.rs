@@ -249,6 +249,9 @@ pub fn splits_of(transcript: &Transcript, options: &ScanOptions, pairs: &PairTab
     }
 }
 
+/// The ids of most providers are as long, or shorter.
+const ID_BYTES: usize = 32;
+
 fn bars(
     transcript: &Transcript,
     options: &ScanOptions,
@@ -258,7 +261,7 @@ fn bars(
     // The lowest cut gives nothing away, so nothing bars it.
     let (lowest, highest) = (*cuts.start() + 1, *cuts.end());
     let mut bars = Vec::with_capacity(pairs.pairs.len());
-    let mut ids = String::new();
+    let mut ids = String::with_capacity(ID_BYTES * pairs.pairs.len());
     let mut bar = |why, first: usize, last: usize, call: Option<BlockRef>| {
         let (first, last) = (first.max(lowest), last.min(highest));
         if first <= last {

@@ -64,6 +64,8 @@ type PairCheckFields = (
 );
 /// `code`, `text`, `call_id`, `start`, `stop`.
 type BlockerFields = (&'static str, String, Option<String>, usize, usize);
+/// Index, the cut that was asked for, what bars it.
+type ChoiceFields = (usize, usize, Vec<BlockerFields>);
 /// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids, unknown kinds.
 type ScanFields = (
     Rows<FindingFields>,
@@ -260,17 +262,8 @@ impl Splits {
         kind: &str,
         amount: usize,
         #[pyo3(from_py_with = input::name)] encoding: String,
-    ) -> PyResult<Option<(usize, usize, Vec<BlockerFields>)>> {
-        detached(py, || {
-            let keep = match kind {
-                "messages" => Keep::Messages(amount),
-                "turns" => Keep::Turns(amount),
-                "tokens" => Keep::Tokens(amount as u64),
-                _ => return Err(Fault::new("argument", format!("Nothing is kept by {kind:?}"))),
-            };
-            let choice = splits::find_split(&transcript.0, &self.0, keep, input::encoding(&encoding)?);
-            Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
-        })
+    ) -> PyResult<Option<ChoiceFields>> {
+        detached(py, || chosen(&transcript.0, &self.0, kind, amount, &encoding))
     }
 
     fn why_not(&self, py: Python<'_>, index: usize) -> PyResult<Vec<BlockerFields>> {
@@ -282,6 +275,41 @@ impl Splits {
 pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: OptionFields<'_>) -> PyResult<Splits> {
     let options = scan_options(options)?;
     detached(py, || Ok(Splits(splits::splits(&transcript.0, &options))))
+}
+
+/// `split_points` and `Splits::find` of them, in one stretch without the interpreter: to take it twice in some microseconds
+/// costs two threads more than either does.
+#[pyfunction]
+pub(crate) fn find_split(
+    py: Python<'_>,
+    transcript: &Transcript,
+    options: OptionFields<'_>,
+    kind: &str,
+    amount: usize,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+) -> PyResult<Option<ChoiceFields>> {
+    let options = scan_options(options)?;
+    detached(py, || {
+        let splits = splits::splits(&transcript.0, &options);
+        chosen(&transcript.0, &splits, kind, amount, &encoding)
+    })
+}
+
+fn chosen(
+    transcript: &turnfold_core::Transcript,
+    splits: &splits::Splits,
+    kind: &str,
+    amount: usize,
+    encoding: &str,
+) -> Result<Option<ChoiceFields>, Fault> {
+    let keep = match kind {
+        "messages" => Keep::Messages(amount),
+        "turns" => Keep::Turns(amount),
+        "tokens" => Keep::Tokens(amount as u64),
+        _ => return Err(Fault::new("argument", format!("Nothing is kept by {kind:?}"))),
+    };
+    let choice = splits::find_split(transcript, splits, keep, input::encoding(encoding)?);
+    Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
 }
 
 /// Turns, folded, barrier, lasting, reasoned loop.

@@ -1,6 +1,6 @@
 //! The Python module `turnfold._core`: a list of exports.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 #![allow(clippy::needless_pass_by_value, reason = "pyo3 hands arguments over by value")]
 
 mod caches;
@@ -15,6 +15,7 @@ mod quoting;
 mod statements;
 mod text;
 mod transcript;
+mod unfilled;
 mod vocabularies;
 
 /// The compiled kernel. The floors above give it types and defaults; call those.
@@ -25,7 +26,9 @@ mod _core {
     #[pymodule_export]
     use super::caches::share_caches;
     #[pymodule_export]
-    use super::checks::{Splits, check_pairs, compare_prefix, findings, layout, repair, rules, scan, split_points};
+    use super::checks::{
+        Splits, check_pairs, compare_prefix, find_split, findings, layout, repair, rules, scan, split_points,
+    };
     #[pymodule_export]
     use super::identifiers::{extract_details, extract_identifiers, identifiers_around, occurring, surviving};
     #[pymodule_export]

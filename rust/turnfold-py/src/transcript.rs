@@ -20,6 +20,7 @@ use crate::door::{Fault, Rows, Text, attached, by_size, detached};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
 use crate::text;
+use crate::unfilled;
 
 /// One request, read. The typed face is `turnfold.Transcript`.
 #[pyclass(frozen, module = "turnfold._core")]
@@ -159,17 +160,7 @@ impl Transcript {
             self.0.write(&mut |piece| length += piece.len());
             Ok(())
         })?;
-        // Written where Python keeps it: a copy made from ours would hold the interpreter for as long as all the rest takes.
-        PyBytes::new_with(py, length, |mut room| {
-            detached(py, || {
-                self.0.write(&mut |piece| {
-                    if let Some(place) = room.split_off_mut(..piece.len()) {
-                        place.copy_from_slice(piece);
-                    }
-                });
-                Ok(())
-            })
-        })
+        unfilled::bytes(py, length, |put| self.0.write(&mut |piece| put(piece)))
     }
 
     fn message_json<'py>(&self, py: Python<'py>, message_index: usize) -> PyResult<Bound<'py, PyBytes>> {
