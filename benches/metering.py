@@ -407,7 +407,7 @@ def scaling(rounds: int) -> Iterator[tuple[str, Scaled]]:
         call()
         # Long enough that starting threads is nothing beside it.
         repeats = max(3, int(0.3 / max(time.perf_counter() - started, 1e-6)))
-        found = [
+        scaled = [
             Scaled(
                 two_to_one(call, repeats, in_threads),
                 two_to_one(call, repeats, in_processes),
@@ -416,7 +416,7 @@ def scaling(rounds: int) -> Iterator[tuple[str, Scaled]]:
             )
             for _ in range(max(1, rounds // 4))
         ]
-        yield name, Scaled(*map(statistics.median, zip(*found, strict=True)))
+        yield name, Scaled(*map(statistics.median, zip(*scaled, strict=True)))
 
 
 def two_to_one(call: Call, repeats: int, run: Callable[[Call, int], float]) -> float:
