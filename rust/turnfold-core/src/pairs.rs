@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::findings::Severity;
 use crate::rules::ResultPlace;
-use crate::transcript::{BlockKind, BlockView, MessageView, Transcript};
+use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
 
 mod calls;
 mod check;
@@ -157,9 +157,20 @@ impl PairTable {
         if self.orphan_results.is_empty() || !transcript.remote() {
             return;
         }
+        let head = transcript.head();
+        // What stands for the server's items brings no call to a result before it.
+        let first = if head.continued || head.remote.is_some() {
+            0
+        } else {
+            let mut messages = transcript.messages();
+            let pointing = messages.find(|message| message.rows().iter().any(|row| row.binding == Binding::Pointer));
+            pointing.map_or(0, |message| message.index)
+        };
         let repeated: HashSet<BlockRef> = self.repeated_results.iter().map(|pair| pair.result).collect();
         let stays = |at: &BlockRef| {
-            repeated.contains(at) || block_at(transcript, *at).is_none_or(|block| block.row.call_id.is_none())
+            at.message < first
+                || repeated.contains(at)
+                || block_at(transcript, *at).is_none_or(|block| block.row.call_id.is_none())
         };
         let (orphans, remote) = self.orphan_results.iter().partition(|&at| stays(at));
         (self.orphan_results, self.remote_results) = (orphans, remote);

@@ -187,7 +187,12 @@ pub(crate) fn pair(t: &Transcript, options: &ScanOptions) -> Table {
             });
             continue;
         }
-        if t.remote() && result.row.call_id.is_some() && !(0..r).any(same) {
+        let told = t.head().continued
+            || t.head().remote.is_some()
+            || blocks
+                .iter()
+                .any(|b| b.row.binding == Binding::Pointer && b.message <= result.message);
+        if t.remote() && told && result.row.call_id.is_some() && !(0..r).any(same) {
             out.remote_results.push(at(result));
             continue;
         }
