@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::groups;
 use crate::pairs::{self, ScanOptions};
-use crate::transcript::{Binding, BlockView, MessageView, Role, Transcript};
+use crate::transcript::{Binding, BlockView, Role, Transcript};
 
 /// The parts of one transcript. All ranges are half-open ranges of message indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +35,7 @@ pub fn layout(transcript: &Transcript, options: &ScanOptions) -> Layout {
         let after = groups.partition_point(|group| group.start <= index);
         after.checked_sub(1).and_then(|k| groups.get(k)).cloned()
     };
-    let latest = transcript
-        .messages()
-        .filter(|message| has(message, Binding::Barrier))
-        .last();
-    let barrier = latest
-        .and_then(|message| group_of(message.index))
-        .unwrap_or(leading..leading);
+    let barrier = transcript.last_barrier().and_then(group_of).unwrap_or(leading..leading);
     let folded = leading..barrier.start;
     let said = |index: usize| transcript.message(index).is_some_and(|m| m.role() == Role::User);
     // A provider that puts the user's messages before its barrier hands both back as the conversation to go on with.
@@ -53,10 +47,6 @@ pub fn layout(transcript: &Transcript, options: &ScanOptions) -> Layout {
         barrier,
         reasoned_loop: groups::guarded_loop(transcript, rules, options.thinking(transcript)).unwrap_or(end..end),
     }
-}
-
-fn has(message: &MessageView<'_>, binding: Binding) -> bool {
-    message.blocks().any(|block| block.row.binding == binding)
 }
 
 /// Of each named state that was set later: its kind, and whose it is.

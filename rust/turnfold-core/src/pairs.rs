@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::findings::Severity;
 use crate::rules::ResultPlace;
-use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
+use crate::transcript::{BlockKind, BlockView, MessageView, Transcript};
 
 mod calls;
 mod check;
@@ -162,9 +162,7 @@ impl PairTable {
         let first = if head.continued || head.remote.is_some() {
             0
         } else {
-            let mut messages = transcript.messages();
-            let pointing = messages.find(|message| message.rows().iter().any(|row| row.binding == Binding::Pointer));
-            pointing.map_or(0, |message| message.index)
+            transcript.first_pointer().unwrap_or(0)
         };
         let repeated: HashSet<BlockRef> = self.repeated_results.iter().map(|pair| pair.result).collect();
         let stays = |at: &BlockRef| {

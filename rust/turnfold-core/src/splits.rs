@@ -12,7 +12,7 @@ use turnfold_tokens::Encoding;
 
 use crate::groups::{self, BondKind};
 use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
-use crate::transcript::{Binding, Role, Transcript};
+use crate::transcript::{Role, Transcript};
 
 /// Why an index is no split point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,10 +281,8 @@ fn bars(
         bar(Why::Pending, call.message + 1, highest, Some(call));
     }
     if transcript.head().continued {
-        let pointer = transcript
-            .messages()
-            .find(|message| message.blocks().any(|block| block.row.binding == Binding::Pointer));
-        let answers_server = |at: &&BlockRef| pointer.is_none_or(|pointer| at.message < pointer.index);
+        let pointer = transcript.first_pointer();
+        let answers_server = |at: &&BlockRef| pointer.is_none_or(|pointer| at.message < pointer);
         for &result in pairs.remote_results.iter().filter(answers_server) {
             bar(Why::RemoteCall, result.message + 1, highest, Some(result));
         }
@@ -292,13 +290,7 @@ fn bars(
     for (reasoning, item) in groups::reasoned(transcript, options) {
         bar(Why::OwnReasoning, reasoning + 1, item, None);
     }
-    let mut barrier = None;
-    for message in transcript.messages() {
-        if message.blocks().any(|block| block.row.binding == Binding::Barrier) {
-            barrier = Some(message.index);
-        }
-    }
-    if let Some(message) = barrier {
+    if let Some(message) = transcript.last_barrier() {
         bar(Why::Barrier, lowest, message, None);
     }
     let rules = transcript.format().rules();

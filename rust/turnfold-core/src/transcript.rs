@@ -20,6 +20,7 @@ mod view;
 mod write;
 
 pub(crate) use recall::Recalled;
+pub(crate) use segment::is_barrier;
 pub use view::{BlockView, MessageView};
 
 /// Bytes that rows point into: a caller's buffer, kept alive for as long as a segment needs it.
@@ -280,6 +281,7 @@ pub struct Segment {
     /// comma in each gap, but maybe the first.
     pub listed: bool,
     has_pointer: OnceLock<bool>,
+    last_barrier: OnceLock<Option<usize>>,
     /// Counts made so far, by encoding.
     pub counts: CountMemo,
 }
@@ -449,6 +451,23 @@ impl Transcript {
     /// Whether a block stands for something that only the server holds. O(segments), and O(blocks) once.
     pub fn has_pointer(&self) -> bool {
         self.segments.iter().any(|segment| segment.has_pointer())
+    }
+
+    /// The first message with a block that stands for something that only the server holds. O(segments) where there is
+    /// none, and O(blocks) once.
+    pub fn first_pointer(&self) -> Option<usize> {
+        let (segment, start) = self
+            .segments
+            .iter()
+            .zip(&self.starts)
+            .find(|(segment, _)| segment.has_pointer())?;
+        Some(*start as usize + segment.first_pointer()?)
+    }
+
+    /// The message with the provider's latest summary of what is before it. O(segments), and O(blocks) once.
+    pub fn last_barrier(&self) -> Option<usize> {
+        let mut segments = self.segments.iter().zip(&self.starts).rev();
+        segments.find_map(|(segment, start)| Some(*start as usize + segment.last_barrier()?))
     }
 
     /// The message at `index`. O(log segments).

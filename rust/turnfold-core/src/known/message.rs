@@ -8,7 +8,7 @@ use crate::json::Document;
 use crate::keyed;
 use crate::meter::{MessageCounts, Slots, slot_of};
 use crate::pairs::Pairing;
-use crate::transcript::{Block, Message, Role, Segment, Span, TextSpan};
+use crate::transcript::{Block, Message, Role, Segment, Span, TextSpan, is_barrier};
 use turnfold_tokens::{Encoding, prefetch};
 
 /// A message, its spans from its own start on. What metering asks for stands in front, the rows elsewhere.
@@ -20,6 +20,8 @@ pub(crate) struct Known {
     /// How many bytes it has.
     pub(crate) len: u32,
     pub(crate) role: Role,
+    /// Whether it holds a summary of the provider's.
+    pub(crate) is_barrier: bool,
     leaning: OnceLock<Option<Leaning>>,
     /// Its calls and results.
     pub(crate) pairing: Pairing,
@@ -42,6 +44,7 @@ impl Known {
             digest: keyed::digest(bytes),
             len: message.span.len() as u32,
             role: message.role,
+            is_barrier: is_barrier(&rows.blocks),
             leaning: OnceLock::new(),
             pairing: Pairing::of(&rows.blocks, bytes),
             counts: Slots::default(),

@@ -188,8 +188,14 @@ fn the_lower_bound_leaves_out_what_a_compaction_folded() {
     ] {
         let count = |before: &str| {
             let body = format!(r#"{{"model":"m","{list}":[{before}{folded},{{"role":"user","content":"And now?"}}]}}"#);
-            let read = Transcript::from_json(Arc::new(body.into_bytes()), Some(format)).unwrap();
-            read.tokens(O200K, None)
+            let body = Arc::new(body.into_bytes());
+            let read = Transcript::from_json(body.clone(), Some(format)).unwrap();
+            let tokens = read.tokens(O200K, None);
+            // Counted, its messages are known.
+            let again = Transcript::from_json(body, Some(format)).unwrap();
+            assert_eq!(again.last_barrier(), read.last_barrier());
+            assert_eq!(again.tokens(O200K, None), tokens);
+            tokens
         };
         let (alone, after) = (count(""), count(&format!("{said},")));
         assert_eq!(after.lo, alone.lo, "{format}");

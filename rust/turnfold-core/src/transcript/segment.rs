@@ -31,6 +31,7 @@ impl Segment {
             recalled: None,
             listed,
             has_pointer: OnceLock::new(),
+            last_barrier: OnceLock::new(),
             counts,
         }
     }
@@ -43,6 +44,7 @@ impl Segment {
             recalled: Some(recalled),
             listed: true,
             has_pointer: OnceLock::new(),
+            last_barrier: OnceLock::new(),
             counts,
         }
     }
@@ -89,6 +91,31 @@ impl Segment {
     pub(super) fn has_pointer(&self) -> bool {
         let found = || self.blocks().iter().any(|block| block.binding == Binding::Pointer);
         *self.has_pointer.get_or_init(found)
+    }
+
+    /// The first message with such a block. O(blocks).
+    pub(super) fn first_pointer(&self) -> Option<usize> {
+        self.messages().iter().position(|message| {
+            let mut blocks = self.blocks_of(message).iter();
+            blocks.any(|block| block.binding == Binding::Pointer)
+        })
+    }
+
+    /// The last message with a summary of the provider's. O(blocks), once; of messages that are known no row is made.
+    pub(super) fn last_barrier(&self) -> Option<usize> {
+        *self.last_barrier.get_or_init(|| match &self.recalled {
+            Some(recalled) => {
+                let messages = recalled.messages().enumerate();
+                messages
+                    .filter(|(_, message)| message.known.is_barrier)
+                    .last()
+                    .map(|(index, _)| index)
+            }
+            None => self
+                .messages()
+                .iter()
+                .rposition(|message| is_barrier(self.blocks_of(message))),
+        })
     }
 
     /// The blocks of one of its messages.
@@ -265,6 +292,11 @@ impl Joined {
             end: self.bytes.len() as u32,
         }
     }
+}
+
+/// Whether a block of a message is a summary of the provider's.
+pub(crate) fn is_barrier(blocks: &[Block]) -> bool {
+    blocks.iter().any(|block| block.binding == Binding::Barrier)
 }
 
 fn usize_range(range: &Range<u32>) -> Range<usize> {

@@ -11,7 +11,7 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, json_tokens, last_barrier, sealed, share, system_tokens, total};
+use super::{Envelope, folded, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
@@ -142,13 +142,8 @@ impl Envelope for AnthropicEnvelope {
             }
             parts
         };
-        let mut sum = messages;
-        if let Some(barrier) = last_barrier(transcript) {
-            // The API drops what precedes a compaction ("Compaction"); no recording shows it.
-            let kept = transcript.tokens_by(encoding, model, Some(barrier..transcript.len()));
-            sum = TokenCount::estimate(sum.n, kept.lo, sum.hi);
-        }
-        sum + head.counts.outside(encoding, model, memo)
+        // The API drops what precedes a compaction ("Compaction"); no recording shows it.
+        folded(transcript, encoding, model, messages) + head.counts.outside(encoding, model, memo)
     }
 }
 

@@ -13,7 +13,7 @@ use super::TokenCount;
 use super::count::{Counted, count_text};
 use crate::formats::Section;
 use crate::json::{Document, Value};
-use crate::transcript::{Binding, Block, Message, Span, TextForm, TextSpan, Transcript};
+use crate::transcript::{Block, Message, Span, TextForm, TextSpan, Transcript};
 
 pub(crate) use openai_calls::Call;
 
@@ -92,11 +92,13 @@ fn holds_items(tools: &[u8]) -> bool {
     Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
 }
 
-/// The message with the provider's latest summary.
-fn last_barrier(transcript: &Transcript) -> Option<usize> {
-    let blocks = transcript.messages().flat_map(|message| message.blocks());
-    let barriers = blocks.filter(|block| block.row.binding == Binding::Barrier);
-    barriers.last().map(|block| block.message)
+/// A count of the messages, of which the provider may drop what precedes its latest summary: the lower bound does.
+fn folded(transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
+    let Some(barrier) = transcript.last_barrier() else {
+        return messages;
+    };
+    let kept = transcript.tokens_by(encoding, model, Some(barrier..transcript.len()));
+    TokenCount::estimate(messages.n, kept.lo, messages.hi)
 }
 
 /// The texts of the instructions that stand beside the messages.

@@ -9,6 +9,8 @@ use std::borrow::Cow;
 
 use turnfold_tokens::Tokenizer;
 
+use crate::meter::{TokenCount, models};
+
 /// A call: its tool's name and its arguments.
 pub(crate) type Call<'a> = (Cow<'a, str>, Cow<'a, str>);
 
@@ -35,6 +37,15 @@ pub(super) fn compact(arguments: &str) -> Cow<'_, str> {
     }
     out.push_str(arguments.get(from..).unwrap_or_default());
     Cow::Owned(out)
+}
+
+/// A count as that of a model, where the reasoning ones are the later ones.
+pub(super) fn read_as(count: TokenCount, model: &str) -> TokenCount {
+    if models::is_openai_reasoning(model) {
+        count.read_later()
+    } else {
+        count
+    }
 }
 
 /// How many tokens several calls of one message and their results take beyond what [`super::Envelope::block`] and

@@ -61,11 +61,7 @@ impl Envelope for OpenAiChatEnvelope {
     }
 
     fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        if models::is_openai_reasoning(model) {
-            count.read_later()
-        } else {
-            count
-        }
+        openai_calls::read_as(count, model)
     }
 
     fn data(&self, value: Value<'_>) -> TokenCount {

@@ -16,7 +16,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 use super::openai_calls;
 use super::openai_chat::{FRAME, image_tokens, reply_schema};
 use super::openai_tools::Functions;
-use super::{Envelope, json_tokens, last_barrier, sealed, share, system_tokens, total};
+use super::{Envelope, folded, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::Value;
 use crate::meter::count::Counted;
@@ -48,11 +48,7 @@ impl Envelope for OpenAiResponsesEnvelope {
     }
 
     fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        if models::is_openai_reasoning(model) {
-            count.read_later()
-        } else {
-            count
-        }
+        openai_calls::read_as(count, model)
     }
 
     fn data(&self, value: Value<'_>) -> TokenCount {
@@ -154,11 +150,8 @@ impl Envelope for OpenAiResponsesEnvelope {
     fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
         let reasons = models::is_openai_reasoning(model);
-        let mut sum = messages + TokenCount::estimate(if reasons { 2 } else { 3 }, 1, 8);
-        if let Some(barrier) = last_barrier(transcript) {
-            let kept = transcript.tokens_by(encoding, model, Some(barrier..transcript.len()));
-            sum = TokenCount::estimate(sum.n, kept.lo, sum.hi);
-        }
+        let primed = messages + TokenCount::estimate(if reasons { 2 } else { 3 }, 1, 8);
+        let mut sum = folded(transcript, encoding, model, primed);
         if head.continued {
             sum = sum + TokenCount::estimate(0, 0, MOST_HELD);
         }
