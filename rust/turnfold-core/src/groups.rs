@@ -79,8 +79,9 @@ pub fn bonds(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
             });
         }
     }
-    bonds.extend(parts(transcript));
-    bonds.extend(pointers(transcript, pairs));
+    let owned = owned(transcript);
+    bonds.extend(parts(&owned));
+    bonds.extend(pointers(transcript, pairs, &owned));
     let neighbours = |kind, first: usize| Bond {
         kind,
         first,
@@ -112,8 +113,8 @@ pub(crate) fn is_bound_to_next(message: &MessageView<'_>) -> bool {
 }
 
 /// Bonds of what stands for items of the server. It may be reasoning, which what the model made next needs, or a call,
-/// which a later result answers. O(blocks).
-fn pointers(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
+/// which a later result answers or a later part belongs to. O(blocks).
+fn pointers(transcript: &Transcript, pairs: &PairTable, owned: &[(BlockRef, Option<BlockRef>)]) -> Vec<Bond> {
     let mut bonds = Vec::new();
     if !transcript.has_pointer() || !transcript.remote() {
         return bonds;
@@ -125,6 +126,7 @@ fn pointers(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
         call: None,
     };
     let mut results = pairs.remote_results.iter().peekable();
+    let mut parts = owned.iter().filter(|(_, call)| call.is_none()).peekable();
     let mut last: Option<usize> = None;
     for message in transcript.messages() {
         let before = last.filter(|&pointer| pointer + 1 == message.index);
@@ -132,6 +134,9 @@ fn pointers(transcript: &Transcript, pairs: &PairTable) -> Vec<Bond> {
             bonds.push(bond(pointer, message.index));
         }
         while results.next_if(|result| result.message <= message.index).is_some() {
+            bonds.extend(last.map(|pointer| bond(pointer, message.index)));
+        }
+        while parts.next_if(|(part, _)| part.message <= message.index).is_some() {
             bonds.extend(last.map(|pointer| bond(pointer, message.index)));
         }
         if message.blocks().any(|block| block.row.binding == Binding::Pointer) {
@@ -161,29 +166,38 @@ pub(crate) fn reasoned(transcript: &Transcript, options: &ScanOptions) -> Vec<(u
     found
 }
 
-/// Bonds between blocks and the calls that they name as theirs. O(blocks).
-fn parts(transcript: &Transcript) -> Vec<Bond> {
-    let mut blocks = transcript.messages().flat_map(|message| message.blocks());
-    if !blocks.any(|block| block.row.part_of.is_some()) {
-        return Vec::new();
+/// Bonds between blocks and the calls that they name as theirs.
+fn parts(owned: &[(BlockRef, Option<BlockRef>)]) -> impl Iterator<Item = Bond> {
+    let before = owned.iter().filter_map(|&(part, call)| Some((part, call?)));
+    before
+        .filter(|(part, call)| call.message < part.message)
+        .map(|(part, call)| Bond {
+            kind: BondKind::Part,
+            first: call.message,
+            last: part.message,
+            call: Some(call),
+        })
+}
+
+/// The blocks that say that they belong to a call, each with that call, where it stands before. O(blocks).
+pub(crate) fn owned(transcript: &Transcript) -> Vec<(BlockRef, Option<BlockRef>)> {
+    let blocks = || transcript.messages().flat_map(|message| message.blocks());
+    let mut owned = Vec::new();
+    if !blocks().any(|block| block.row.part_of.is_some()) {
+        return owned;
     }
-    let mut bonds = Vec::new();
     let mut calls: HashMap<Cow<'_, str>, BlockRef> = HashMap::new();
-    for block in transcript.messages().flat_map(|message| message.blocks()) {
-        let owner = block.part_of().and_then(|id| calls.get(&id).copied());
-        if let Some(call) = owner.filter(|call| call.message < block.message) {
-            bonds.push(Bond {
-                kind: BondKind::Part,
-                first: call.message,
-                last: block.message,
-                call: Some(call),
-            });
-        }
+    for block in blocks() {
+        owned.extend(
+            block
+                .part_of()
+                .map(|id| (BlockRef::of(&block), calls.get(&id).copied())),
+        );
         if let (BlockKind::ToolCall, Some(id)) = (block.kind(), block.call_id()) {
             calls.insert(id, BlockRef::of(&block));
         }
     }
-    bonds
+    owned
 }
 
 /// The messages after the leading instructions, tiled into the smallest ranges that no bond leaves: a call with its

@@ -154,15 +154,11 @@ impl PairTable {
 
     /// Moves results that answer calls of the server from the orphans to `remote_results`.
     fn sort_out_remote(&mut self, transcript: &Transcript) {
-        if self.orphan_results.is_empty() || !transcript.remote() {
+        if self.orphan_results.is_empty() {
             return;
         }
-        let head = transcript.head();
-        // What stands for the server's items brings no call to a result before it.
-        let first = if head.continued || head.remote.is_some() {
-            0
-        } else {
-            transcript.first_pointer().unwrap_or(0)
+        let Some(first) = transcript.first_remote() else {
+            return;
         };
         let repeated: HashSet<BlockRef> = self.repeated_results.iter().map(|pair| pair.result).collect();
         let stays = |at: &BlockRef| {

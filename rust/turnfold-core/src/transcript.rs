@@ -448,6 +448,14 @@ impl Transcript {
         self.format.remote(self)
     }
 
+    /// The first message that may answer, or belong to, a call that only the server holds: what stands for the server's
+    /// items brings nothing to what is before it. O(segments), and O(blocks) once.
+    pub(crate) fn first_remote(&self) -> Option<usize> {
+        let whole = self.head.continued || self.head.remote.is_some();
+        let named = || self.first_pointer().unwrap_or(0);
+        self.remote().then(|| if whole { 0 } else { named() })
+    }
+
     /// Whether a block stands for something that only the server holds. O(segments), and O(blocks) once.
     pub fn has_pointer(&self) -> bool {
         self.segments.iter().any(|segment| segment.has_pointer())

@@ -1,13 +1,11 @@
 //! An item says that it belongs to a call which is not there before it.
 //!
 //! A program's inner calls belong to the program, a call that was approved to the request for approval. Where the server
-//! holds earlier items, the call may be among those.
-
-use std::borrow::Cow;
-use std::collections::HashSet;
+//! holds earlier items, or one that is named before by reference, the call may be among those.
 
 use super::{Category, Check, Scene};
-use crate::transcript::BlockKind;
+use crate::groups;
+use crate::pairs::block_at;
 
 pub(super) const CHECK: Check = Check {
     code: "orphan_part",
@@ -20,20 +18,15 @@ fn run(scene: &mut Scene<'_>) {
     let Some(demand) = scene.rules.part_needs_call else {
         return;
     };
-    let mut calls: HashSet<Cow<'_, str>> = HashSet::new();
-    let mut lost = Vec::new();
-    for message in scene.transcript.messages() {
-        for block in message.blocks() {
-            lost.extend(block.part_of().filter(|id| !calls.contains(id)).map(|id| (block, id)));
-            if block.kind() == BlockKind::ToolCall {
-                calls.extend(block.call_id());
-            }
+    let transcript = scene.transcript;
+    let first = transcript.first_remote();
+    for (part, call) in groups::owned(transcript) {
+        if call.is_some() || first.is_some_and(|first| first <= part.message) {
+            continue;
         }
-    }
-    if lost.is_empty() || scene.transcript.remote() {
-        return;
-    }
-    for (block, id) in lost {
+        let Some((block, id)) = block_at(transcript, part).and_then(|block| Some((block, block.part_of()?))) else {
+            continue;
+        };
         scene.report_call(
             demand,
             &block,

@@ -322,6 +322,17 @@ pub(crate) fn bonds(t: &Transcript, pairs: &Table) -> Vec<(usize, usize)> {
                 .map(|k| (k, result.message)),
         );
     }
+    for (k, block) in all
+        .iter()
+        .enumerate()
+        .filter(|(_, b)| t.remote() && b.part_of().is_some())
+    {
+        let owner = |b: &BlockView<'_>| b.kind() == BlockKind::ToolCall && b.call_id() == block.part_of();
+        if !all[..k].iter().any(owner) {
+            let pointer = (0..block.message).rfind(|&k| is_pointer(k));
+            bonds.extend(pointer.map(|k| (k, block.message)));
+        }
+    }
     bonds.retain(|(first, last)| first < last);
     bonds
 }
@@ -340,9 +351,15 @@ pub(crate) fn is_legal(t: &Transcript, options: &ScanOptions, pairs: &Table, k: 
         .filter_map(|k| Some((own_reasoning(t, options, k)?, k)))
         .collect();
     let reasons_parted = reasons.iter().any(|&(first, last)| first < k && k <= last);
+    let is_told = |result: &BlockRef| {
+        let told = |b: &BlockView<'_>| b.row.binding == Binding::Pointer && b.message <= result.message;
+        blocks(t).iter().any(told)
+    };
     let gives_answer = t.head().continued
-        && !blocks(t).iter().any(|b| b.row.binding == Binding::Pointer)
-        && pairs.remote_results.iter().any(|result| result.message < k);
+        && pairs
+            .remote_results
+            .iter()
+            .any(|result| result.message < k && !is_told(result));
     let bare_loop = guarded_loop(t, options.thinking(t)).is_some_and(|start| {
         let first = t.messages().skip(k).find(|message| message.role() == Role::Assistant);
         let reasoned = first.is_some_and(|m| {
