@@ -199,6 +199,18 @@ class Statements:
     def counts(self, text: str) -> list[int]: ...
     def rules(self, text: str) -> list[str]: ...
     def weigh(self, texts: list[tuple[bool, str]]) -> tuple[list[_Statement], list[tuple[str, list[str]]]]: ...
+    def summary(
+        self,
+        texts: list[tuple[bool, str, bool]],
+        lines: list[tuple[str, str, float, bool]],
+        identifiers: list[str] | tuple[str, ...],
+        quotes: str,
+        touched: str,
+        elsewhere: list[str] | tuple[str, ...],
+        layout: tuple[str | None, list[tuple[str, list[str]]]],
+        encoding: str,
+        max_tokens: int,
+    ) -> str: ...
 
 def rules() -> list[
     tuple[

@@ -11,6 +11,15 @@ from turnfold.model.identifier import Identifier
 
 _LONGEST_WORD: Final = 64
 
+Said = tuple[bool, str, bool]
+"""A text: whether the user said it, what, and whether what stands around the summary quotes it already."""
+
+Line = tuple[str, str, float, bool]
+"""A line: its topic, what it says, its worth, and whether that fades with each of its topic behind it."""
+
+Layout = tuple[str | None, list[tuple[str, list[str]]]]
+"""How a summary looks: a first line, and the sections in their order, each its title and the topics in it."""
+
 _Statement = tuple[int, int, str, str, bool, float, bool, bool, int | None, int]
 KeepEnd = Literal["head", "tail", "both"]
 
@@ -187,6 +196,39 @@ class Statements:
         its text among the second.
         """
         return self._kernel.weigh(list(texts))
+
+    def summary(
+        self,
+        texts: Iterable[Said],
+        lines: Iterable[Line],
+        identifiers: Iterable[str],
+        *,
+        quotes: str,
+        touched: str,
+        elsewhere: Iterable[str],
+        layout: Layout,
+        encoding: str = DEFAULT_ENCODING,
+        max_tokens: int,
+    ) -> str:
+        """Write a summary of at most `max_tokens` of texts and lines, the oldest first; empty where nothing fits.
+
+        Where all of it fits it is all there but for statements that a later one replaces, else what is worth most for
+        its tokens. `identifiers` are listed where it does not name them, those that tools `touched` before others; not
+        listed are those that the `quotes` around it name, and those that only a replaced statement does, unless they
+        stand `elsewhere`. Raises an `ArgumentError` for a topic or an encoding that is not known. Linear in the texts
+        but for what is chosen; other threads run meanwhile.
+        """
+        return self._kernel.summary(
+            list(texts),
+            list(lines),
+            _listed(identifiers),
+            quotes,
+            touched,
+            _listed(elsewhere),
+            layout,
+            encoding,
+            _checked(max_tokens),
+        )
 
 
 def _listed(texts: Iterable[str]) -> list[str] | tuple[str, ...]:

@@ -4,6 +4,7 @@ pub mod caches;
 pub mod details;
 pub mod digests;
 pub mod errors;
+pub mod extractive;
 pub mod findings;
 pub mod fingerprint;
 pub mod formats;
