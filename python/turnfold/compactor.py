@@ -20,8 +20,10 @@ from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
 from turnfold.planning.apply import Applied, CompactionResult, apply_opened
-from turnfold.planning.fill import Opening, openings
-from turnfold.planning.plan import plan
+from turnfold.planning.fill import Opening, openings, openings_on
+from turnfold.planning.ground import Ground
+from turnfold.planning.measure import Measure
+from turnfold.planning.plan import plan_on
 from turnfold.planning.reports import tell_started, told, told_sync
 from turnfold.planning.request import live_request, shown_share, summary_request
 from turnfold.prompts.appended import render_appended
@@ -126,6 +128,7 @@ async def compact(
         _prepare,
         transcript,
         policy,
+        by_rule=summarizer is None,
         encoding=encoding,
         model=model,
         window_tokens=window_tokens,
@@ -212,7 +215,14 @@ def _compact_by_rule(
     state: PlanState,
 ) -> CompactionResult | Skip:
     prepared = _prepare(
-        transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options, state=state
+        transcript,
+        policy,
+        by_rule=True,
+        encoding=encoding,
+        model=model,
+        window_tokens=window_tokens,
+        options=options,
+        state=state,
     )
     if isinstance(prepared, Skip):
         return prepared
@@ -225,7 +235,11 @@ def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResu
 
     Raises `PlanMismatchError` for a plan of another transcript.
     """
-    return _ended(_finish, [_opened(transcript, planned, perf_counter())], _Filling())
+    started = perf_counter()
+    prepared = _prepared(transcript, planned, openings(transcript, planned), started, by_rule=True)
+    held = [prepared]
+    del prepared
+    return _ended(_finish, held, _Filling())
 
 
 def _size(transcript: Transcript, encoding: str | None, model: str | None) -> int:
@@ -263,6 +277,7 @@ def _prepare(
     transcript: Transcript,
     policy: Policy,
     *,
+    by_rule: bool,
     encoding: str | None,
     model: str | None,
     window_tokens: int | None,
@@ -270,17 +285,18 @@ def _prepare(
     state: PlanState,
 ) -> _Prepared | Skip:
     started = perf_counter()
-    planned = plan(
-        transcript, policy, encoding=encoding, model=model, window_tokens=window_tokens, options=options, state=state
-    )
+    kernel_of(transcript)
+    ground, measure = Ground(transcript, options), Measure(transcript, encoding, model, policy.fit)
+    planned = plan_on(ground, measure, policy, encoding=encoding, model=model, window_tokens=window_tokens, state=state)
     if isinstance(planned, Skip):
         return planned
-    return _opened(transcript, planned, started)
+    return _prepared(transcript, planned, openings_on(ground, measure, planned), started, by_rule=by_rule)
 
 
-def _opened(transcript: Transcript, planned: CompactionPlan, started: float) -> _Prepared:
-    opened = openings(transcript, planned)
-    requests = tuple(summary_request(transcript, opening) for opening in opened)
+def _prepared(
+    transcript: Transcript, planned: CompactionPlan, opened: tuple[Opening, ...], started: float, *, by_rule: bool
+) -> _Prepared:
+    requests = tuple(summary_request(transcript, opening, by_rule=by_rule) for opening in opened)
     return _Prepared(transcript, planned, opened, requests, perf_counter() - started)
 
 

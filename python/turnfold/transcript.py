@@ -244,9 +244,16 @@ class Transcript:
         """Return the blocks of one message."""
         return tuple(Block(*fields) for fields in self.kernel.blocks(self._index(message_index)))
 
-    def parts(self, start: int, stop: int) -> Iterator[tuple[SourcePart, ...]]:
-        """Give the blocks of each message of `[start, stop)` as a summarizer is shown them. O(bytes)."""
-        lengths, kinds, texts, names, ids, failed = self.kernel.parts(start, stop)
+    def said(self, messages: Iterable[int]) -> list[str]:
+        """Return what is said in each of these messages: its texts, joined by newlines. O(bytes)."""
+        return self.kernel.said(list(messages))
+
+    def parts(self, start: int, stop: int, *, said: bool = False) -> Iterator[tuple[SourcePart, ...]]:
+        """Give the blocks of each message of `[start, stop)` as a summarizer is shown them. O(bytes).
+
+        With `said` only what user and model say, text and media, and all of other speakers.
+        """
+        lengths, kinds, texts, names, ids, failed = self.kernel.parts(start, stop, said)
         parts = map(SourcePart, kinds, texts, names, ids, failed)
         # Nearly every message has one part, and needs no iterator of its own for that.
         return ((next(parts),) if length == 1 else tuple(islice(parts, length)) for length in lengths)

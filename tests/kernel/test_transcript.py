@@ -286,6 +286,20 @@ def plain(value: object) -> bool:
     return math.isfinite(value) if type(value) is float else value is None or type(value) in {str, int, bool}
 
 
+@pytest.mark.parametrize("body", [CHAT, CLAUDE])
+def test_what_is_said_is_texts_and_media_of_user_and_model(body: bytes) -> None:
+    transcript = Transcript.from_json(body)
+    shown = list(transcript.parts(0, len(transcript)))
+    said = [
+        tuple(p for p in parts if speaker not in {"user", "assistant"} or p.kind in {"text", "media"})
+        for speaker, parts in zip(transcript.speakers, shown, strict=True)
+    ]
+    assert said != shown
+    assert list(transcript.parts(0, len(transcript), said=True)) == said
+    texts = ["\n".join(part.text for part in parts if part.kind == "text") for parts in shown]
+    assert transcript.said(range(len(transcript))) == texts
+
+
 @given(messages=st.lists(st.dictionaries(TEXT, OBJECTS, max_size=4) | OBJECTS, max_size=4))
 def test_plain_objects_are_told_from_all_others(messages: list[object]) -> None:
     assert _core.is_plain(tuple(messages)) == all(map(plain, messages))

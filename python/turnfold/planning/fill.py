@@ -81,11 +81,15 @@ def check_source(transcript: Transcript, plan: CompactionPlan) -> None:
 def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...]:
     """Open every hole of `plan`, in order."""
     check_source(transcript, plan)
-    holes = [tile for tile in plan.tiles if isinstance(tile, SummaryHole)]
-    if not holes:
+    if not any(isinstance(tile, SummaryHole) for tile in plan.tiles):
         return ()
     ground = Ground(transcript, plan.options)
-    measure = Measure(transcript, plan.encoding, plan.model, plan.fit)
+    return openings_on(ground, Measure(transcript, plan.encoding, plan.model, plan.fit), plan)
+
+
+def openings_on(ground: Ground, measure: Measure, plan: CompactionPlan) -> tuple[Opening, ...]:
+    """Do the same on the ground and by the measure that `plan` was made with."""
+    holes = [tile for tile in plan.tiles if isinstance(tile, SummaryHole)]
     return tuple(_open(ground, hole, measure) for hole in holes)
 
 

@@ -108,6 +108,12 @@ class Ground:
         return tuple(index for index in self.layout.turns if index >= start and index not in summaries)
 
     @cached_property
+    def words(self) -> dict[int, str | None]:
+        """What the user says in each of those messages; None where that is blank. O(bytes)."""
+        texts = self.transcript.said(self.spoken)
+        return {index: text.strip() or None for index, text in zip(self.spoken, texts, strict=True)}
+
+    @cached_property
     def groups(self) -> tuple[range, ...]:
         """What stays together or goes together, after `start`: the messages between one legal cut and the next."""
         cuts = list(self.points)

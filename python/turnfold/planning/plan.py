@@ -42,8 +42,22 @@ def plan(
     if not isinstance(policy, Policy):
         raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
     measure = Measure(transcript, encoding, model, policy.fit)
-    before = measure.whole
     ground = Ground(transcript, options)
+    return plan_on(ground, measure, policy, encoding=encoding, model=model, window_tokens=window_tokens, state=state)
+
+
+def plan_on(
+    ground: Ground,
+    measure: Measure,
+    policy: Policy,
+    *,
+    encoding: str | None,
+    model: str | None,
+    window_tokens: int | None,
+    state: PlanState,
+) -> CompactionPlan | Skip:
+    """Do the same on a ground and by a measure that others go on with."""
+    transcript, options, before = ground.transcript, ground.options, measure.whole
     count = anchored(before, state, len(transcript), lambda start: measure.span(start, len(transcript)))
     facts = Facts(
         count=count,

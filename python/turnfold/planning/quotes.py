@@ -37,16 +37,16 @@ def quotes_of(ground: Ground, selection: Selection) -> Quotes:
     going = [index for index in ground.spoken if any(index in part for part in gone)]
     newest = going[-1] if going else None
     if task is None and going and (previous is not None or going[0] == ground.spoken[0]):
-        task = _words(ground.transcript, going.pop(0))
-    routine = task is not None and _comes_again(ground.transcript, going, task)
+        task = ground.words[going.pop(0)]
+    routine = task is not None and _comes_again(ground, going, task)
     if (ground.spoken and ground.spoken[-1] != newest) or _is_answered(ground.transcript):
         return Quotes(task, None, routine)
-    return Quotes(task, _words(ground.transcript, going[-1]) if going else latest, routine)
+    return Quotes(task, ground.words[going[-1]] if going else latest, routine)
 
 
-def _comes_again(transcript: Transcript, going: Sequence[int], text: str) -> bool:
+def _comes_again(ground: Ground, going: Sequence[int], text: str) -> bool:
     """Whether `text` is said twice at least in the messages `going`."""
-    equal = (index for index in going if _words(transcript, index) == text)
+    equal = (index for index in going if ground.words[index] == text)
     return next(equal, None) is not None and next(equal, None) is not None
 
 
@@ -79,8 +79,3 @@ def fit(quotes: Quotes, most_each: int, room_tokens: int, encoding: str) -> Quot
 
 def _cut(text: str | None, max_tokens: int, encoding: str) -> str | None:
     return None if text is None else truncate_middle(neutralise(text), max(max_tokens, 0), encoding) or None
-
-
-def _words(transcript: Transcript, index: int) -> str | None:
-    texts = [block.text for block in transcript.blocks(index) if block.kind == "text"]
-    return "\n".join(texts).strip() or None

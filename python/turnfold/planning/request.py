@@ -18,12 +18,16 @@ _AT_ONCE: Final = 1024
 each time too shortly for a thread that waits for it."""
 
 
-def summary_request(transcript: Transcript, opening: Opening) -> SummaryRequest:
-    """Build the request for one hole. O(bytes of what it replaces)."""
+def summary_request(transcript: Transcript, opening: Opening, *, by_rule: bool = False) -> SummaryRequest:
+    """Build the request for one hole. O(bytes of what it replaces).
+
+    Where it is answered `by_rule`, its messages are without what user and model do beside what they say: digests tell
+    of that.
+    """
     hole, previous = opening.hole, opening.selection.previous
     start = hole.start if previous is None else hole.start + 1
     gone = [range(max(start, going.start), going.stop) for going in hole.gone]
-    messages = [message for going in gone for message in _source_messages(transcript, going, hole, opening.encoding)]
+    messages = [message for going in gone for message in _source_messages(transcript, going, opening, by_rule=by_rule)]
     if previous is not None and previous.latest is not None and previous.latest != opening.quotes.latest:
         # What the earlier summary quoted as the request in work is history now, and stands nowhere else.
         messages.insert(0, SourceMessage(hole.start, "user", (SourcePart("text", previous.latest),)))
@@ -88,12 +92,15 @@ def _clipped(kind: str, text: str, hole: SummaryHole, encoding: str) -> str:
     return text if limit is None else truncate_middle(text, limit, encoding)
 
 
-def _source_messages(transcript: Transcript, going: range, hole: SummaryHole, encoding: str) -> Iterator[SourceMessage]:
+def _source_messages(
+    transcript: Transcript, going: range, opening: Opening, *, by_rule: bool
+) -> Iterator[SourceMessage]:
+    hole, encoding = opening.hole, opening.encoding
     speakers = transcript.speakers
     clips = hole.reasoning_tokens is not None or hole.result_tokens is not None
     for start in range(going.start, going.stop, _AT_ONCE):
         some = range(start, min(start + _AT_ONCE, going.stop))
-        for index, found in zip(some, transcript.parts(some.start, some.stop), strict=True):
+        for index, found in zip(some, transcript.parts(some.start, some.stop, said=by_rule), strict=True):
             if clips:
                 clipped = (_clipped(part.kind, part.text, hole, encoding) for part in found)
                 shown = tuple(structs.replace(part, text=text) for part, text in zip(found, clipped, strict=True))

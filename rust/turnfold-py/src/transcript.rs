@@ -242,15 +242,23 @@ impl Transcript {
         })
     }
 
+    /// The texts of each message, joined.
+    fn said(&self, py: Python<'_>, messages: Vec<usize>) -> PyResult<Rows<Text<'_>>> {
+        detached(py, || {
+            let texts = messages.into_iter().map(|index| Ok(Text(self.message(index)?.said())));
+            texts.collect::<Result<_, Fault>>().map(Rows)
+        })
+    }
+
     /// The blocks of messages as columns, for no tuple to be made of each: the collector of cycles counts those.
-    fn parts(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<PartColumns<'_>> {
+    fn parts(&self, py: Python<'_>, start: usize, stop: usize, said: bool) -> PyResult<PartColumns<'_>> {
         detached(py, || {
             self.check(&(start..stop))?;
             let mut each = Vec::with_capacity(stop - start);
             let (mut kinds, mut texts, mut names, mut ids, mut failed) = (vec![], vec![], vec![], vec![], vec![]);
             for message in (start..stop).filter_map(|index| self.0.message(index)) {
                 let before = kinds.len();
-                for block in message.blocks() {
+                for block in message.shown_blocks(said) {
                     kinds.push(block.kind().as_str());
                     texts.push(Text(block.text()));
                     names.push(block.name());

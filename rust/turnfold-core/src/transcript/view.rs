@@ -45,6 +45,25 @@ impl<'a> MessageView<'a> {
         Some(self.block_of(index, self.rows().get(index)?))
     }
 
+    /// What is said in it: its texts, joined by newlines.
+    pub fn said(&self) -> Cow<'a, str> {
+        let mut texts = self.blocks().filter(|block| block.kind() == BlockKind::Text);
+        let mut said = texts.next().map(|block| block.text()).unwrap_or_default();
+        for more in texts {
+            let joined = said.to_mut();
+            joined.push('\n');
+            joined.push_str(&more.text());
+        }
+        said
+    }
+
+    /// Its blocks, in order; with `said` only texts and media where user or model speaks.
+    pub fn shown_blocks(&self, said: bool) -> impl Iterator<Item = BlockView<'a>> + use<'a> {
+        let all = !said || !matches!(self.role(), Role::User | Role::Assistant);
+        let says = |kind| matches!(kind, BlockKind::Text | BlockKind::Media);
+        self.blocks().filter(move |block| all || says(block.kind()))
+    }
+
     fn block_of(&self, index: usize, row: &'a Block) -> BlockView<'a> {
         BlockView {
             message: self.index,
