@@ -20,12 +20,9 @@ from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
 from turnfold.planning.apply import Applied, CompactionResult, apply_opened
-from turnfold.planning.fill import Opening, openings, openings_on
-from turnfold.planning.ground import Ground
-from turnfold.planning.measure import Measure
-from turnfold.planning.plan import plan_on
+from turnfold.planning.prepared import Prepared, prepare, prepare_again
 from turnfold.planning.reports import tell_started, told, told_sync
-from turnfold.planning.request import live_request, shown_share, summary_request
+from turnfold.planning.request import live_request, shown_share
 from turnfold.prompts.appended import render_appended
 from turnfold.prompts.schemas import schema_named
 from turnfold.summarizers.asked import is_asked
@@ -57,22 +54,6 @@ _COUNTED_BY: Final[set[tuple[str | None, str | None]]] = set()
 
 _R = TypeVar("_R")
 _Outcome = CompactionResult | Skip
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """A plan with what its summarizers are asked, and the seconds that took."""
-
-    transcript: Transcript
-    plan: CompactionPlan
-    opened: tuple[Opening, ...]
-    requests: tuple[SummaryRequest, ...]
-    seconds: float
-
-    @property
-    def asked(self) -> int:
-        """How many of the holes somebody is asked for."""
-        return sum(is_asked(request) for request in self.requests)
 
 
 @dataclass(slots=True)
@@ -125,7 +106,7 @@ async def compact(
     size_bytes = _size(transcript, encoding, model)
     prepared = await beside(
         size_bytes,
-        _prepare,
+        prepare,
         transcript,
         policy,
         by_rule=summarizer is None,
@@ -143,7 +124,9 @@ async def compact(
     if summarizer is not None and prepared.requests:
         calls = calls or anyio.CapacityLimiter(CALLS_AT_ONCE)
         await _ask(prepared, Fallback(summarizer), filling, deadline, calls=calls, by_rule=on_failure == "rules")
-    skips = on_failure == "skip" and summarizer is not None and len(filling.replies) < prepared.asked
+    skips = (
+        on_failure == "skip" and summarizer is not None and len(filling.replies) < sum(map(is_asked, prepared.requests))
+    )
     end = _without_summary if skips else _finish
     held = [prepared]
     del prepared
@@ -214,7 +197,7 @@ def _compact_by_rule(
     options: ScanOptions,
     state: PlanState,
 ) -> CompactionResult | Skip:
-    prepared = _prepare(
+    prepared = prepare(
         transcript,
         policy,
         by_rule=True,
@@ -235,11 +218,7 @@ def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResu
 
     Raises `PlanMismatchError` for a plan of another transcript.
     """
-    started = perf_counter()
-    prepared = _prepared(transcript, planned, openings(transcript, planned), started, by_rule=True)
-    held = [prepared]
-    del prepared
-    return _ended(_finish, held, _Filling())
+    return _ended(_finish, [prepare_again(transcript, planned)], _Filling())
 
 
 def _size(transcript: Transcript, encoding: str | None, model: str | None) -> int:
@@ -273,35 +252,8 @@ def check_arguments(
             schema_named(step.schema)
 
 
-def _prepare(
-    transcript: Transcript,
-    policy: Policy,
-    *,
-    by_rule: bool,
-    encoding: str | None,
-    model: str | None,
-    window_tokens: int | None,
-    options: ScanOptions,
-    state: PlanState,
-) -> _Prepared | Skip:
-    started = perf_counter()
-    kernel_of(transcript)
-    ground, measure = Ground(transcript, options), Measure(transcript, encoding, model, policy.fit)
-    planned = plan_on(ground, measure, policy, encoding=encoding, model=model, window_tokens=window_tokens, state=state)
-    if isinstance(planned, Skip):
-        return planned
-    return _prepared(transcript, planned, openings_on(ground, measure, planned), started, by_rule=by_rule)
-
-
-def _prepared(
-    transcript: Transcript, planned: CompactionPlan, opened: tuple[Opening, ...], started: float, *, by_rule: bool
-) -> _Prepared:
-    requests = tuple(summary_request(transcript, opening, by_rule=by_rule) for opening in opened)
-    return _Prepared(transcript, planned, opened, requests, perf_counter() - started)
-
-
 async def _ask(
-    prepared: _Prepared,
+    prepared: Prepared,
     chain: Fallback,
     filling: _Filling,
     deadline: float,
@@ -353,7 +305,7 @@ async def _ask(
     filling.seconds = perf_counter() - started
 
 
-def _with_live(prepared: _Prepared, chain: Fallback) -> tuple[SummaryRequest, ...]:
+def _with_live(prepared: Prepared, chain: Fallback) -> tuple[SummaryRequest, ...]:
     def with_live(request: SummaryRequest) -> SummaryRequest:
         room = room_of(chain, request)
         live = live_request(
@@ -367,7 +319,7 @@ def _with_live(prepared: _Prepared, chain: Fallback) -> tuple[SummaryRequest, ..
     return tuple(with_live(request) if is_asked(request) else request for request in prepared.requests)
 
 
-def _ended(end: Callable[[_Prepared, _Filling], _Outcome], held: list[_Prepared], filling: _Filling) -> _Outcome:
+def _ended(end: Callable[[Prepared, _Filling], _Outcome], held: list[Prepared], filling: _Filling) -> _Outcome:
     """Return what a compaction ends with, and free what it was made from: `held` has the only reference."""
     prepared = held.pop()
     outcome = end(prepared, filling)
@@ -378,13 +330,13 @@ def _ended(end: Callable[[_Prepared, _Filling], _Outcome], held: list[_Prepared]
     return outcome
 
 
-def _without_summary(prepared: _Prepared, filling: _Filling) -> Skip:
+def _without_summary(prepared: Prepared, filling: _Filling) -> Skip:
     last = filling.attempts[-1].outcome if filling.attempts else "deadline"
     text = f"No summarizer gave a summary that can be used; the last try ended with {last}."
     return Skip("no_summary", text, prepared.plan.before, attempts=tuple(filling.attempts))
 
 
-def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
+def _finish(prepared: Prepared, filling: _Filling) -> CompactionResult | Skip:
     """Fill by rule what is still open, then apply."""
     by_rule = perf_counter()
     for hole, request in enumerate(prepared.requests):
@@ -408,7 +360,7 @@ def _finish(prepared: _Prepared, filling: _Filling) -> CompactionResult | Skip:
     )
 
 
-def _result(applied: Applied, prepared: _Prepared, filling: _Filling, timings: Timings) -> CompactionResult:
+def _result(applied: Applied, prepared: Prepared, filling: _Filling, timings: Timings) -> CompactionResult:
     return CompactionResult.of(
         applied,
         method=filling.replies[0][0] if prepared.requests else None,
@@ -432,7 +384,7 @@ def _run_alone(run: Callable[[], Coroutine[object, object, _R]]) -> _R:
             runner.close()
 
 
-def _coverage(prepared: _Prepared, filling: _Filling) -> Coverage:
+def _coverage(prepared: Prepared, filling: _Filling) -> Coverage:
     shown = whole = pieces = by_rule = 0
     marked = False
     for hole, opening in enumerate(prepared.opened):

@@ -250,7 +250,7 @@ async def test_the_loop_is_free_while_the_kernel_works(monkeypatch: pytest.Monke
 
         return run
 
-    for name in ("plan_on", "apply_opened"):
+    for name in ("prepare", "apply_opened"):
         monkeypatch.setattr(compactor, name, seen(getattr(compactor, name)))
     finished(await compact(chat(conversation(60)), POLICY, Function(where)))
     assert summarizers == [threading.get_ident()], "summarizers run on the loop"
