@@ -318,6 +318,9 @@ class Transcript:
         that ship, the count is an interval; naming `encoding` takes it as the model's own. The first count in an
         encoding reads all text; later ones, and those of transcripts that share messages, are O(1).
 
+        A provider that compacted the conversation itself leaves out what precedes its summary: so do `n` and `lo` of
+        the whole request, while `hi`, and a range of messages, hold all that is sent.
+
         `mode="estimate"` estimates the texts of the messages as `turnfold.estimate` does, in one pass that remembers
         nothing; tools and instructions beside the messages are counted. Its source is "estimate", its interval the
         envelope's, widened by what 98 of 100 texts keep to.

@@ -100,6 +100,28 @@ def test_folded_messages_go_even_where_no_step_finds_anything() -> None:
     assert isinstance(compact_sync(result.transcript, ON_REQUEST), Skip)
 
 
+def test_what_the_provider_folded_calls_for_no_compaction_and_saves_nothing() -> None:
+    rest = [barrier({"type": "text", "text": "Go on."}), *turns(9, 14), said("user", "Now?")]
+    whole, alone = anthropic([*turns(0, 9), *rest]), anthropic(rest)
+    assert whole.tokens().n == alone.tokens().n
+    limit = alone.tokens().n + 10
+    assert isinstance(compact_sync(whole, Policy(TokensOver(limit), ON_REQUEST.steps)), Skip)
+    policy = Policy(TokensOver(limit - 200), ON_REQUEST.steps)
+    saved = [r.before.n - r.after.n for r in (finished(compact_sync(t, policy)) for t in (whole, alone))]
+    # The share of a target rounds otherwise.
+    assert saved[0] == pytest.approx(saved[1], rel=0.01)
+    assert saved[0] > 200
+
+
+def test_where_a_bound_must_fit_dropping_what_the_provider_folded_makes_it_fit() -> None:
+    whole = anthropic([*turns(0, 9), barrier({"type": "text", "text": "Go on."}), said("user", "Now?")])
+    policy = Policy(OnRequest(), ON_REQUEST.steps, fit="bound", target_tokens=whole.tokens().hi // 2)
+    result = finished(compact_sync(whole, policy))
+    assert result.plan.tiles == (DropRange(0, 18, "folded"), KeepRange(18, 20))
+    assert result.after.hi <= whole.tokens().hi // 2
+    assert result.after.n == whole.tokens().n
+
+
 def test_a_call_beside_the_barrier_keeps_its_result() -> None:
     call = {"type": "tool_use", "id": "t1", "name": "gauge", "input": {}}
     answer: Message = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "2 m"}]}

@@ -229,7 +229,7 @@ def _judge(
     if errors:
         return Skip("invalid_output", f"The result would not be valid: {errors[0].text}.", plan.before, errors)
     after = result.tokens(encoding=plan.encoding, model=plan.model)
-    if after.n >= plan.before.n:
+    if (after.n, after.hi) >= (plan.before.n, plan.before.hi):
         return Skip("no_reduction", f"{after.n} tokens would be left of {plan.before.n}.", plan.before)
     left = after.hi if plan.fit == "bound" else after.n
     if left > plan.target_tokens:

@@ -20,6 +20,7 @@ class Measure:
         "_count",
         "_each",
         "_empty",
+        "_folded",
         "_model",
         "_named",
         "_transcript",
@@ -35,6 +36,8 @@ class Measure:
         self._named, self._model, self._bound = encoding, model, fit == "bound"
         self._count = transcript.counter(encoding, model)
         self._each: list[int] | None = None
+        # Of the whole request, the likeliest number leaves out what the provider has folded; no bound does.
+        self._folded = range(0) if self._bound else range(*transcript.kernel.folded)
         self.encoding = transcript.encoding(encoding, model)
         self.whole: TokenCount = self.count(transcript)
         # Tools, system text beside the messages, reply priming: what no step touches.
@@ -63,8 +66,11 @@ class Measure:
         return self._each
 
     def messages(self, start: int, stop: int) -> int:
-        """Say what messages `[start, stop)` count. O(1) after the first count."""
-        return self.number(self.span(start, stop))
+        """Say what messages `[start, stop)` count in the request. O(1) after the first count."""
+        tokens, folded = self.number(self.span(start, stop)), self._folded
+        if not folded:
+            return tokens
+        return tokens - self.number(self.span(max(start, folded.start), min(stop, folded.stop)))
 
     def likely(self, start: int, stop: int) -> int:
         """Count messages `[start, stop)` by the likeliest number: no bound, but what "smaller" is judged by."""

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::groups;
 use crate::pairs::{self, ScanOptions};
-use crate::transcript::{Binding, BlockView, Role, Transcript};
+use crate::transcript::{Binding, BlockView, Transcript};
 
 /// The parts of one transcript. All ranges are half-open ranges of message indexes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,13 +36,11 @@ pub fn layout(transcript: &Transcript, options: &ScanOptions) -> Layout {
         after.checked_sub(1).and_then(|k| groups.get(k)).cloned()
     };
     let barrier = transcript.last_barrier().and_then(group_of).unwrap_or(leading..leading);
-    let folded = leading..barrier.start;
-    let said = |index: usize| transcript.message(index).is_some_and(|m| m.role() == Role::User);
-    // A provider that puts the user's messages before its barrier hands both back as the conversation to go on with.
-    let handed_back = !rules.barrier_opens && folded.clone().all(said);
+    let mut folded = transcript.folded();
+    folded.end = folded.end.min(barrier.start.max(leading));
     Layout {
         turns: groups::turns(transcript).into_iter().map(|turn| turn.start).collect(),
-        folded: if handed_back { leading..leading } else { folded },
+        folded,
         lasting: lasting(transcript, barrier.end, &groups),
         barrier,
         reasoned_loop: groups::guarded_loop(transcript, rules, options.thinking(transcript)).unwrap_or(end..end),

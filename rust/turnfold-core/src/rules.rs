@@ -63,6 +63,17 @@ pub enum IdScope {
     WhileOpen,
 }
 
+/// What precedes a summary that the provider made itself, and the provider leaves out in its favour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Folding {
+    /// The provider makes none.
+    None,
+    /// All messages.
+    All,
+    /// All, unless they are the user's alone: those it hands back before its summary, as the conversation to go on with.
+    AllButUser,
+}
+
 /// When a message counts as empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentDemand {
@@ -200,8 +211,8 @@ pub struct Rules {
     pub call_list: Option<&'static str>,
     /// Ids of calls are optional: without one, calls and results pair by the tool's name and their order.
     pub names_pair: bool,
-    /// Whether what a provider folded opens the conversation. If not, it hands back the user's messages before it.
-    pub barrier_opens: bool,
+    /// What a provider's own summary of earlier messages does to these.
+    pub folding: Folding,
 
     /// There is at least one message.
     pub has_messages: Demand,
@@ -335,7 +346,7 @@ impl Rules {
             id_scope: IdScope::WhileOpen,
             call_list: None,
             names_pair: false,
-            barrier_opens: false,
+            folding: Folding::None,
             has_messages: UNSET,
             result_needs_call: UNSET,
             call_needs_result: UNSET,

@@ -11,6 +11,7 @@ use crate::formats::{Evidence, WireFormat};
 use crate::json::{self, Unescaping};
 use crate::meter::{CountMemo, HeadMemo};
 use crate::pairs::PairMemo;
+use crate::rules::Folding;
 
 mod extend;
 mod read;
@@ -472,8 +473,23 @@ impl Transcript {
         Some(*start as usize + segment.first_pointer()?)
     }
 
+    /// The messages that the provider's latest summary stands for: all between the instructions and it. Empty where there
+    /// is none, and where only the user's messages precede one that hands them back ([`Folding::AllButUser`]). O(segments) where there is none, else O(messages).
+    pub fn folded(&self) -> Range<usize> {
+        let leading = self.leading();
+        let folded = leading..self.last_barrier().unwrap_or(leading).max(leading);
+        let said = |index: usize| self.message(index).is_some_and(|message| message.role() == Role::User);
+        if self.format.rules().folding == Folding::AllButUser && folded.clone().all(said) {
+            return leading..leading;
+        }
+        folded
+    }
+
     /// The message with the provider's latest summary of what is before it. O(segments), and O(blocks) once.
     pub fn last_barrier(&self) -> Option<usize> {
+        if self.format.rules().folding == Folding::None {
+            return None;
+        }
         let mut segments = self.segments.iter().zip(&self.starts).rev();
         segments.find_map(|(segment, start)| Some(*start as usize + segment.last_barrier()?))
     }

@@ -462,6 +462,12 @@ impl Transcript {
         self.0.leading()
     }
 
+    #[getter]
+    fn folded(&self, py: Python<'_>) -> PyResult<(usize, usize)> {
+        let folded = detached(py, || Ok(self.0.folded()))?;
+        Ok((folded.start, folded.end))
+    }
+
     fn bound_reasoning(
         &self,
         py: Python<'_>,

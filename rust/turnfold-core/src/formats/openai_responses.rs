@@ -9,7 +9,7 @@ use crate::findings::Severity;
 use crate::json::Value;
 use crate::meter::envelope::{self, Envelope};
 use crate::rules::{
-    Demand, IdScope, ResultPlace, Rules, SealDemand, ServerIdDemand, refused, refused_by_some, unconfirmed,
+    Demand, Folding, IdScope, ResultPlace, Rules, SealDemand, ServerIdDemand, refused, refused_by_some, unconfirmed,
 };
 use crate::transcript::{BlockView, Head, Message, Role, TextForm, TextSpan, Transcript};
 
@@ -184,6 +184,7 @@ fn item_mark(item: Value<'_>, index: usize) -> Option<Mark> {
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::Later,
     id_scope: IdScope::WhileOpen,
+    folding: Folding::AllButUser,
     has_messages: unconfirmed("OR-9", "the input is empty"),
     result_needs_call: refused("OR-1", "No tool call found for function call output with call_id"),
     call_needs_result: refused("OR-2", "No tool output found for function call"),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use turnfold_tokens::{Encoding, Tokenizer};
+use turnfold_tokens::{Encoding, Tokenizer, estimate};
 
 use super::count::{Counted, count_text};
 use super::models::ModelLabel;
@@ -69,9 +69,16 @@ impl Transcript {
     /// that nobody counted before: these are bounded ([`Tokenizer::bounds`]). What stands beside the messages is
     /// counted, once. Equal to the count where all is known.
     pub fn bounded_tokens(&self, asked: &Asked<'_>) -> TokenCount {
-        let (sum, open) = self.bounded(asked);
-        let Between { low, high } = self.finished(asked, sum);
-        if open.is_empty() || low == high {
+        let mut parts = Vec::new();
+        let low = self.messages_by(asked.range.clone(), |range| {
+            let (part, _) = self.bounded(asked, range);
+            parts.push(part.high);
+            part.low
+        });
+        let mut parts = parts.into_iter();
+        let high = self.messages_by(asked.range.clone(), |_| parts.next().unwrap_or(TokenCount::ZERO));
+        let Between { low, high } = self.finished(asked, Between { low, high });
+        if low == high {
             return low;
         }
         // Most texts lie near their lower bound.
@@ -88,7 +95,7 @@ impl Transcript {
     /// do; what is counted is remembered.
     pub fn fits(&self, asked: &Asked<'_>, limit: u64) -> bool {
         let tokenizer = asked.encoding.tokenizer();
-        let (mut sum, mut open) = self.bounded(asked);
+        let (mut sum, mut open) = self.bounded(asked, asked.range.clone().unwrap_or(0..self.len()));
         open.sort_by_key(|open| open.bounds.width());
         loop {
             let Between { low, high } = self.finished(asked, sum);
@@ -107,11 +114,11 @@ impl Transcript {
         }
     }
 
-    /// The messages, without what their provider adds to the request.
-    fn bounded(&self, asked: &Asked<'_>) -> (Between, Vec<Open<'_>>) {
+    /// The messages of a range, without what their provider adds to the request.
+    fn bounded(&self, asked: &Asked<'_>, range: Range<usize>) -> (Between, Vec<Open<'_>>) {
         let tokenizer = asked.encoding.tokenizer();
         let (mut sum, mut open) = (Between::NOTHING, Vec::new());
-        for (segment, inside) in self.segments_in(asked.range.clone()) {
+        for (segment, inside) in self.segments_in(range) {
             if segment.counts.is_counted(asked.encoding) {
                 let counted = segment.counts(self.format, asked.encoding).range(inside);
                 sum.add(Between::of(counted));
@@ -142,6 +149,7 @@ impl Transcript {
         if let Some(counts) = known.and_then(|known| known.counts(tokenizer.encoding())) {
             return Between::of(counts.count);
         }
+        let exact = |text: &str| tokenizer.count(text) as u64;
         let mut inside = Between::NOTHING;
         let (mut least, mut most): (Vec<Counted>, Vec<Counted>) = (Vec::new(), Vec::new());
         for block in segment.blocks_of(row) {
@@ -149,7 +157,7 @@ impl Transcript {
             most.clear();
             for text in segment.texts_of(block) {
                 if text.form == TextForm::Data {
-                    let counted = count_text(self.format, tokenizer, *text, source);
+                    let counted = count_text(self.format, &exact, *text, source);
                     least.push(counted);
                     most.push(counted);
                     continue;
@@ -173,9 +181,10 @@ impl Transcript {
                 high: envelope.block(block, &most),
             });
         }
+        let beside = segment.beside(row, envelope, &|text| estimate(text, tokenizer.encoding()).tokens);
         Between {
-            low: envelope.message(row, source, inside.low, tokenizer),
-            high: envelope.message(row, source, inside.high, tokenizer),
+            low: beside.of(envelope.message(row, source, inside.low, tokenizer)),
+            high: beside.of(envelope.message(row, source, inside.high, tokenizer)),
         }
     }
 
@@ -276,7 +285,7 @@ mod tests {
     impl Transcript {
         fn bounded_by_counting(&self, asked: &Asked<'_>) -> TokenCount {
             let tokenizer = asked.encoding.tokenizer();
-            let (mut sum, open) = self.bounded(asked);
+            let (mut sum, open) = self.bounded(asked, asked.range.clone().unwrap_or(0..self.len()));
             for open in open {
                 let row = &open.segment.messages()[open.message];
                 let counted = open.segment.count_message(row, self.format, tokenizer);

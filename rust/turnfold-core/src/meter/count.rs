@@ -7,7 +7,7 @@ use std::sync::Arc;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::bounds::Asked;
-use super::envelope::{Beside, Call};
+use super::envelope::{Beside, Call, Envelope};
 use super::models::ModelLabel;
 use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
@@ -27,21 +27,43 @@ impl Transcript {
 
     pub(super) fn tokens_by(&self, encoding: Encoding, model: &str, range: Option<Range<usize>>) -> TokenCount {
         let whole = range.is_none();
-        let mut sum = TokenCount::ZERO;
-        let mut is_new = false;
-        for (segment, inside) in self.segments_in(range) {
-            is_new |= !segment.counts.is_counted(encoding);
-            sum = sum + segment.counts(self.format, encoding).range(inside);
-        }
-        if is_new {
-            recent::add(self);
-        }
+        let sum = self.messages_by(range, |range| {
+            let mut sum = TokenCount::ZERO;
+            let mut is_new = false;
+            for (segment, inside) in self.segments_in(range) {
+                is_new |= !segment.counts.is_counted(encoding);
+                sum = sum + segment.counts(self.format, encoding).range(inside);
+            }
+            if is_new {
+                recent::add(self);
+            }
+            sum
+        });
         self.sent(sum, encoding, model, whole)
     }
 
-    /// The segments that messages of the range (clamped, or all with `None`) are in, and which of each segment's.
-    pub(super) fn segments_in(&self, range: Option<Range<usize>>) -> impl Iterator<Item = (&Segment, Range<usize>)> {
-        let Range { start, end } = range.unwrap_or(0..self.len());
+    /// Messages by `count`, which sums those of a range and sees none twice. Of the whole request, the likeliest number
+    /// leaves out what the provider has folded into its latest summary, and the lower bound all that precedes that.
+    pub(super) fn messages_by(
+        &self,
+        range: Option<Range<usize>>,
+        mut count: impl FnMut(Range<usize>) -> TokenCount,
+    ) -> TokenCount {
+        let barrier = self.last_barrier().filter(|_| range.is_none());
+        let Some(barrier) = barrier else {
+            return count(range.unwrap_or(0..self.len()));
+        };
+        let Range { start, end } = self.folded();
+        let (start, end) = (start.min(barrier), end.min(barrier));
+        let folded = count(start..end);
+        let kept = count(barrier..self.len());
+        let left = count(0..start) + count(end..barrier) + kept;
+        TokenCount::estimate(left.n, kept.lo, (left + folded).hi).later(left.more_later())
+    }
+
+    /// The segments that messages of the range (clamped) are in, and which of each segment's.
+    pub(super) fn segments_in(&self, range: Range<usize>) -> impl Iterator<Item = (&Segment, Range<usize>)> {
+        let Range { start, end } = range;
         self.segments
             .iter()
             .zip(&self.starts)
@@ -230,23 +252,44 @@ impl Segment {
         format: &dyn WireFormat,
         tokenizer: &Tokenizer,
     ) -> MessageCounts {
+        self.count_message_by(message, format, tokenizer, &|text| {
+            #[cfg(test)]
+            crate::work::counted(text.len());
+            tokenizer.count(text) as u64
+        })
+    }
+
+    /// What one message costs, its texts by `count`.
+    pub(super) fn count_message_by(
+        &self,
+        message: &Message,
+        format: &dyn WireFormat,
+        tokenizer: &Tokenizer,
+        count: &dyn Fn(&str) -> u64,
+    ) -> MessageCounts {
         let (envelope, source) = (format.envelope(), self.source.bytes());
         let mut inside = TokenCount::ZERO;
         let mut texts: Vec<Counted> = Vec::new();
         let blocks = self.blocks_of(message).iter().map(|block| {
             texts.clear();
             let spans = self.texts_of(block).iter();
-            texts.extend(spans.map(|text| count_part(format, tokenizer, block, *text, source)));
+            texts.extend(spans.map(|text| count_part(format, count, block, *text, source)));
             inside = inside + envelope.block(block, &texts);
             texts.iter().map(|text| text.tokens).sum()
         });
         let blocks = blocks.collect();
-        let mut count = envelope.message(message, source, inside, tokenizer);
-        if let Some((calls, text)) = self.calls_beside(message) {
-            let Beside { tokens, earlier } = envelope.beside(&calls, text, tokenizer);
-            count = count.moved(tokens).later(count.more_later() - earlier);
+        let cost = envelope.message(message, source, inside, tokenizer);
+        let beside = self.beside(message, envelope, count);
+        MessageCounts {
+            blocks,
+            count: beside.of(cost),
         }
-        MessageCounts { blocks, count }
+    }
+
+    /// What the calls of a message cost beside each other, and a text beside calls, by `count`.
+    pub(super) fn beside(&self, message: &Message, envelope: &dyn Envelope, count: &dyn Fn(&str) -> u64) -> Beside {
+        let found = self.calls_beside(message);
+        found.map_or_else(Beside::default, |(calls, text)| envelope.beside(&calls, text, count))
     }
 
     /// The calls of a message that stand beside each other or beside a text, and whether there is one.
@@ -294,20 +337,31 @@ impl Counted {
 
 /// Counts one text or one piece of encoded data of a block. Arguments that the provider sends on otherwise count as sent;
 /// the bounds allow for both, as other hosts of the format may not.
-fn count_part(format: &dyn WireFormat, tokenizer: &Tokenizer, block: &Block, text: TextSpan, source: &[u8]) -> Counted {
+fn count_part(
+    format: &dyn WireFormat,
+    count: &dyn Fn(&str) -> u64,
+    block: &Block,
+    text: TextSpan,
+    source: &[u8],
+) -> Counted {
     if block.kind != BlockKind::ToolCall || text.form != TextForm::JsonString {
-        return count_text(format, tokenizer, text, source);
+        return count_text(format, count, text, source);
     }
     let read = text.read(source);
-    let counted = count_read(format, tokenizer, &read);
+    let counted = count_read(format, count, &read);
     match format.envelope().arguments(&read) {
-        Cow::Owned(sent) => counted.sent_as(tokenizer.count(&sent) as u64),
+        Cow::Owned(sent) => counted.sent_as(count(&sent)),
         Cow::Borrowed(_) => counted,
     }
 }
 
-/// Counts one text or one piece of encoded data.
-pub(crate) fn count_text(format: &dyn WireFormat, tokenizer: &Tokenizer, text: TextSpan, source: &[u8]) -> Counted {
+/// Counts one text, by `count`, or one piece of encoded data.
+pub(crate) fn count_text(
+    format: &dyn WireFormat,
+    count: &dyn Fn(&str) -> u64,
+    text: TextSpan,
+    source: &[u8],
+) -> Counted {
     let envelope = format.envelope();
     if text.form == TextForm::Data {
         let count = match Document::parse(text.span.of(source)) {
@@ -316,13 +370,11 @@ pub(crate) fn count_text(format: &dyn WireFormat, tokenizer: &Tokenizer, text: T
         };
         return Counted { tokens: count.n, count };
     }
-    count_read(format, tokenizer, &text.read(source))
+    count_read(format, count, &text.read(source))
 }
 
-fn count_read(format: &dyn WireFormat, tokenizer: &Tokenizer, read: &str) -> Counted {
-    #[cfg(test)]
-    crate::work::counted(read.len());
-    let tokens = tokenizer.count(read) as u64;
+fn count_read(format: &dyn WireFormat, count: &dyn Fn(&str) -> u64, read: &str) -> Counted {
+    let tokens = count(read);
     let count = format.envelope().text(read, tokens);
     Counted { tokens, count }
 }

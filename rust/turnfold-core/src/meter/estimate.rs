@@ -1,13 +1,13 @@
 //! Estimates of a transcript: every text by one pass over its bytes instead of the vocabulary.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use turnfold_tokens::{Encoding, estimate, estimated_interval};
 
 use super::TokenCount;
-use super::count::Counted;
 use super::models::ModelLabel;
-use crate::transcript::{Segment, TextForm, Transcript};
+use crate::transcript::Transcript;
 
 impl Transcript {
     /// [`Transcript::tokens_for`] with the texts of the messages estimated: nothing is remembered, and no text of a
@@ -22,51 +22,30 @@ impl Transcript {
         range: Option<Range<usize>>,
     ) -> TokenCount {
         let whole = range.is_none();
-        let (mut sum, mut texts, mut bytes) = (TokenCount::ZERO, 0, 0);
-        for (segment, inside) in self.segments_in(range) {
-            let (count, estimated, length) = self.estimate_messages(segment, inside, encoding);
-            sum = sum + count;
-            texts += estimated;
-            bytes += length;
-        }
+        let (texts, bytes) = (Cell::new(0), Cell::new(0));
+        let count = |text: &str| {
+            let tokens = estimate(text, encoding).tokens;
+            texts.set(texts.get() + tokens);
+            bytes.set(bytes.get() + text.len() as u64);
+            tokens
+        };
+        let sum = self.messages_by(range, |range| self.estimated_messages(range, encoding, &count));
         let sum = self.sent(sum, encoding, &self.counted_for(model), whole);
-        let interval = estimated_interval(texts, bytes);
+        let interval = estimated_interval(texts.get(), bytes.get());
         let (lo, hi) = (interval.tokens - interval.lo, interval.hi - interval.tokens);
         let sum = TokenCount::estimate(sum.n, sum.lo.saturating_sub(lo), sum.hi.saturating_add(hi));
         self.labelled(sum, label)
     }
 
-    /// What messages of a segment cost, and of that the estimated tokens and the bytes they were estimated from.
-    fn estimate_messages(&self, segment: &Segment, range: Range<usize>, encoding: Encoding) -> (TokenCount, u64, u64) {
-        let envelope = self.format.envelope();
+    fn estimated_messages(&self, range: Range<usize>, encoding: Encoding, count: &dyn Fn(&str) -> u64) -> TokenCount {
         let tokenizer = encoding.tokenizer();
-        let source = segment.source.bytes();
-        let (mut sum, mut estimated, mut bytes) = (TokenCount::ZERO, 0, 0);
-        for message in segment.messages().get(range).unwrap_or_default() {
-            let mut inside = TokenCount::ZERO;
-            for block in segment.blocks_of(message) {
-                let counted: Vec<Counted> = segment
-                    .texts_of(block)
-                    .iter()
-                    .map(|text| {
-                        if text.form == TextForm::Data {
-                            return super::count::count_text(self.format, tokenizer, *text, source);
-                        }
-                        let read = text.read(source);
-                        let tokens = estimate(&read, encoding).tokens;
-                        estimated += tokens;
-                        bytes += read.len() as u64;
-                        Counted {
-                            tokens,
-                            count: envelope.text(&read, tokens),
-                        }
-                    })
-                    .collect();
-                inside = inside + envelope.block(block, &counted);
-            }
-            sum = sum + envelope.message(message, source, inside, tokenizer);
-        }
-        (sum, estimated, bytes)
+        let parts = self.segments_in(range).flat_map(|(segment, inside)| {
+            let messages = segment.messages().get(inside).unwrap_or_default();
+            messages.iter().map(move |message| (segment, message))
+        });
+        parts
+            .map(|(segment, message)| segment.count_message_by(message, self.format, tokenizer, count).count)
+            .sum()
     }
 }
 

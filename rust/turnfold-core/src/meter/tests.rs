@@ -3,6 +3,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use turnfold_tokens::Encoding;
 
+use super::bounds::Asked;
 use super::models::ModelLabel;
 use super::{CountSource, TokenCount};
 use crate::formats::Section;
@@ -178,28 +179,49 @@ fn calls_of_responses_cost_reasoning_models_more() {
 }
 
 #[test]
-fn the_lower_bound_leaves_out_what_a_compaction_folded() {
-    let said = r#"{"role":"user","content":"Tell me all of the tale."}"#;
+fn what_a_compaction_folded_is_left_out() {
+    let said = r#"{"role":"user","content":"Tell me all of the tale."},"#;
+    let answered = r#"{"role":"assistant","content":"It was a dark night."},"#;
     let sealed = r#"{"type":"compaction","id":"cmp","encrypted_content":"AAAA"}"#;
     let told = r#"{"role":"assistant","content":[{"type":"compaction","content":"A tale was told."}]}"#;
     for (format, list, folded) in [
         ("openai.responses", "input", sealed),
         ("anthropic.messages", "messages", told),
     ] {
-        let count = |before: &str| {
+        let read = |before: &str| {
             let body = format!(r#"{{"model":"m","{list}":[{before}{folded},{{"role":"user","content":"And now?"}}]}}"#);
-            let body = Arc::new(body.into_bytes());
-            let read = Transcript::from_json(body.clone(), Some(format)).unwrap();
-            let tokens = read.tokens(O200K, None);
-            // Counted, its messages are known.
-            let again = Transcript::from_json(body, Some(format)).unwrap();
-            assert_eq!(again.last_barrier(), read.last_barrier());
-            assert_eq!(again.tokens(O200K, None), tokens);
-            tokens
+            Transcript::from_json(Arc::new(body.into_bytes()), Some(format)).unwrap()
         };
-        let (alone, after) = (count(""), count(&format!("{said},")));
-        assert_eq!(after.lo, alone.lo, "{format}");
-        assert!(after.hi > alone.hi && after.n > alone.n, "{format}");
+        let counts = |before: &str| {
+            let asked = Asked {
+                encoding: O200K,
+                label: ModelLabel::Exact,
+                model: None,
+                range: None,
+            };
+            let bounded = read(before).bounded_tokens(&asked);
+            let estimated = read(before).estimated_tokens(O200K, ModelLabel::Exact, None, None);
+            let exact = read(before).tokens(O200K, None);
+            // Counted, its messages are known.
+            let again = read(before);
+            assert_eq!(again.last_barrier(), read(before).last_barrier());
+            assert_eq!(again.tokens(O200K, None), exact);
+            [exact, bounded, estimated]
+        };
+        // The Responses API hands out the user's messages before a compaction that it was asked for.
+        let handed_back = format == "openai.responses";
+        let alone = counts("");
+        for before in [said, &format!("{said}{answered}"), answered] {
+            let is_kept = handed_back && before == said;
+            for (alone, after) in alone.iter().zip(counts(before)) {
+                assert_eq!(after.n > alone.n, is_kept, "{format} {before}");
+                assert!(after.n == alone.n || is_kept, "{format} {before}");
+                assert!(after.lo <= alone.lo, "{format} {before}");
+            }
+            let after = counts(before)[0];
+            assert_eq!(after.lo, alone[0].lo, "{format} {before}");
+            assert!(after.hi > alone[0].hi, "{format} {before}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the Messages API demands.
 
 use crate::rules::{
-    BreakpointDemand, CallIdDemand, CompactionDemand, ContentDemand, IdScope, ResultPlace, Rules, SealDemand,
+    BreakpointDemand, CallIdDemand, CompactionDemand, ContentDemand, Folding, IdScope, ResultPlace, Rules, SealDemand,
     WindowDemand, refused, refused_by_some, unconfirmed,
 };
 
@@ -14,7 +14,7 @@ use crate::rules::{
 pub static RULES: Rules = Rules {
     result_place: ResultPlace::NextMessage,
     id_scope: IdScope::Request,
-    barrier_opens: true,
+    folding: Folding::All,
     has_messages: refused("AM-19", "messages: at least one message is required"),
     result_needs_call: refused("AM-1", UNEXPECTED_RESULT),
     call_needs_result: refused("AM-2", UNANSWERED),

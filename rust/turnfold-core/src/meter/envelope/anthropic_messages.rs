@@ -11,7 +11,7 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, folded, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
@@ -142,8 +142,7 @@ impl Envelope for AnthropicEnvelope {
             }
             parts
         };
-        // The API drops what precedes a compaction ("Compaction"); no recording shows it.
-        folded(transcript, encoding, model, messages) + head.counts.outside(encoding, model, memo)
+        messages + head.counts.outside(encoding, model, memo)
     }
 }
 

@@ -44,7 +44,7 @@ pub trait Envelope: Sync + fmt::Debug {
 
     /// How far the likeliest count of a message with several calls, or with a text beside calls, lies from what its parts
     /// cost each alone. Bounds hold both.
-    fn beside(&self, _calls: &[Call<'_>], _text: bool, _tokenizer: &Tokenizer) -> Beside {
+    fn beside(&self, _calls: &[Call<'_>], _text: bool, _count: &dyn Fn(&str) -> u64) -> Beside {
         Beside::default()
     }
 
@@ -76,6 +76,13 @@ pub struct Beside {
     pub earlier: i64,
 }
 
+impl Beside {
+    /// The count of a message with such parts. Its bounds hold both.
+    pub(super) fn of(self, message: TokenCount) -> TokenCount {
+        message.moved(self.tokens).later(message.more_later() - self.earlier)
+    }
+}
+
 /// `percent` of `tokens`, rounded down.
 fn share(tokens: u64, percent: u64) -> u64 {
     tokens.saturating_mul(percent) / 100
@@ -92,22 +99,14 @@ fn holds_items(tools: &[u8]) -> bool {
     Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
 }
 
-/// A count of the messages, of which the provider may drop what precedes its latest summary: the lower bound does.
-fn folded(transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
-    let Some(barrier) = transcript.last_barrier() else {
-        return messages;
-    };
-    let kept = transcript.tokens_by(encoding, model, Some(barrier..transcript.len()));
-    TokenCount::estimate(messages.n, kept.lo, messages.hi)
-}
-
 /// The texts of the instructions that stand beside the messages.
 fn system_tokens(transcript: &Transcript, encoding: Encoding) -> TokenCount {
     let head = transcript.head();
     let (source, tokenizer) = (head.source.bytes(), encoding.tokenizer());
+    let count = |text: &str| tokenizer.count(text) as u64;
     let texts = head.system_texts.iter();
     texts
-        .map(|text| count_text(transcript.format(), tokenizer, *text, source).count)
+        .map(|text| count_text(transcript.format(), &count, *text, source).count)
         .sum()
 }
 

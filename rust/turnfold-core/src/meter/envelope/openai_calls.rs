@@ -7,8 +7,6 @@
 
 use std::borrow::Cow;
 
-use turnfold_tokens::Tokenizer;
-
 use crate::meter::{TokenCount, models};
 
 /// A call: its tool's name and its arguments.
@@ -50,8 +48,8 @@ pub(super) fn read_as(count: TokenCount, model: &str) -> TokenCount {
 
 /// How many tokens several calls of one message and their results take beyond what [`super::Envelope::block`] and
 /// [`super::Envelope::message`] say of each.
-pub(super) fn parallel(calls: &[Call<'_>], tokenizer: &Tokenizer) -> i64 {
-    let count = |text: &str| (tokenizer.count(text) as u64).cast_signed();
+pub(super) fn parallel(calls: &[Call<'_>], count: &dyn Fn(&str) -> u64) -> i64 {
+    let count = |text: &str| count(text).cast_signed();
     let mut listed = String::from("{\"tool_uses\":[");
     let mut alone = 0;
     for (place, (name, arguments)) in calls.iter().enumerate() {
@@ -106,12 +104,13 @@ mod tests {
             .map(|city| (Cow::Borrowed("weather"), Cow::Owned(format!(r#"{{"city": "{city}"}}"#))))
             .into();
         let listed = r#"{"tool_uses":[{"recipient_name":"functions.weather","parameters":{"city":"Oslo"}},{"recipient_name":"functions.weather","parameters":{"city":"Rome"}}]}"#;
-        let count = |text: &str| (tokenizer.count(text) as u64).cast_signed();
+        let counted = |text: &str| tokenizer.count(text) as u64;
+        let count = |text: &str| counted(text).cast_signed();
         let alone: i64 = calls
             .iter()
             .map(|(name, sent)| 2 * count(name) + count(&compact(sent)) + 5)
             .sum();
-        assert_eq!(parallel(&calls, tokenizer), count(listed) + 20 + 4 - 12 - alone);
+        assert_eq!(parallel(&calls, &counted), count(listed) + 20 + 4 - 12 - alone);
     }
 
     proptest! {

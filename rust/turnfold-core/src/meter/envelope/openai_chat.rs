@@ -48,9 +48,9 @@ impl Envelope for OpenAiChatEnvelope {
         openai_calls::compact(text)
     }
 
-    fn beside(&self, calls: &[Call<'_>], text: bool, tokenizer: &Tokenizer) -> Beside {
+    fn beside(&self, calls: &[Call<'_>], text: bool, count: &dyn Fn(&str) -> u64) -> Beside {
         let earlier = if calls.len() > 1 {
-            openai_calls::parallel(calls, tokenizer)
+            openai_calls::parallel(calls, count)
         } else {
             0
         };

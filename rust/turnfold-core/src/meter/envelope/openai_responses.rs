@@ -16,7 +16,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 use super::openai_calls;
 use super::openai_chat::{FRAME, image_tokens, reply_schema};
 use super::openai_tools::Functions;
-use super::{Envelope, folded, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::Value;
 use crate::meter::count::Counted;
@@ -151,7 +151,7 @@ impl Envelope for OpenAiResponsesEnvelope {
         let head = transcript.head();
         let reasons = models::is_openai_reasoning(model);
         let primed = messages + TokenCount::estimate(if reasons { 2 } else { 3 }, 1, 8);
-        let mut sum = folded(transcript, encoding, model, primed);
+        let mut sum = primed;
         if head.continued {
             sum = sum + TokenCount::estimate(0, 0, MOST_HELD);
         }
