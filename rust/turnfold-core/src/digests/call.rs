@@ -39,14 +39,14 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    pub(super) fn read(format: &dyn WireFormat, block: &BlockView<'a>, result: Option<&BlockView<'_>>) -> Self {
+    pub(super) fn read(format: &dyn WireFormat, block: &BlockView<'a>, outcome: Option<Outcome>) -> Self {
         let tool = block.name().unwrap_or_default();
         let mut call = Self {
             plain: plain(&tool),
             tool,
             arguments: Vec::new(),
             freeform: None,
-            outcome: result.map(Outcome::read),
+            outcome,
         };
         if let Ok(document) = Document::parse(block.bytes())
             && let Some(arguments) = format.arguments(document.root())

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::formats::WireFormat;
+use crate::json::Unescaping;
 use crate::pairs::{BlockRef, PairTable, block_at};
 use crate::transcript::{BlockKind, BlockView, Transcript};
 use call::Call;
@@ -105,11 +106,13 @@ const EXTRACTORS: [&dyn Extractor; 5] = [
 pub fn digest(transcript: &Transcript, messages: Range<usize>, pairs: &PairTable) -> Vec<Digest> {
     let results: HashMap<BlockRef, BlockRef> = pairs.pairs.iter().map(|p| (p.call, p.result)).collect();
     let mut digests = Vec::new();
+    let mut room = Unescaping::default();
     for message in messages.filter_map(|i| transcript.message(i)) {
         for block in message.blocks().filter(|b| b.kind() == BlockKind::ToolCall) {
             let at = BlockRef::of(&block);
             let result = results.get(&at).and_then(|&r| block_at(transcript, r));
-            let call = Call::read(transcript.format(), &block, result.as_ref());
+            let outcome = result.map(|result| outcome::Outcome::read(&result, &mut room));
+            let call = Call::read(transcript.format(), &block, outcome);
             digests.push(describe(at, &call));
         }
     }

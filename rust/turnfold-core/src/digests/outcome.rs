@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
+use memchr::{memchr_iter, memchr2_iter};
 
 use super::{TARGET_CHARS, counted, one_line};
-use crate::json::{Document, Kind, Value};
+use crate::json::{Document, Kind, Unescaping, Value};
 use crate::transcript::BlockView;
 
 /// A harness prints an exit code at one of the ends of a result; what lies between is the tool's own output.
@@ -30,16 +31,8 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn read(result: &BlockView<'_>) -> Self {
-        let mut texts = result.texts();
-        let first = texts.next().unwrap_or_default();
-        let mut text = first;
-        for more in texts {
-            let joined = text.to_mut();
-            joined.push('\n');
-            joined.push_str(&more);
-        }
-        Self::of(&text, result.row.is_error)
+    pub(super) fn read(result: &BlockView<'_>, room: &mut Unescaping) -> Self {
+        Self::of(&result.text_in(room), result.row.is_error)
     }
 
     fn of(text: &str, flagged: bool) -> Self {
@@ -51,7 +44,7 @@ impl Outcome {
         Self {
             flagged: flagged || failed,
             exit,
-            lines: text.trim_end().lines().count(),
+            lines: lines_of(text.trim_end()),
             bytes: text.len(),
             head: start_of(start, 4 * TARGET_CHARS).to_owned(),
             error_line: error_line(text).map(|line| one_line(line, TARGET_CHARS)),
@@ -140,6 +133,9 @@ impl Wrapped {
 /// The exit code that a harness prints at the start or the end: `exit code 1`, `exited with status 2`,
 /// `<returncode>1</returncode>`.
 fn exit_code(text: &str) -> Option<i64> {
+    if text.len() <= EDGE_BYTES {
+        return code_in(text);
+    }
     let mut start = text.len().saturating_sub(EDGE_BYTES);
     while !text.is_char_boundary(start) {
         start += 1;
@@ -152,7 +148,7 @@ fn exit_code(text: &str) -> Option<i64> {
 }
 
 fn code_in(edge: &str) -> Option<i64> {
-    if !has_any(&CODE_WORDS, edge) {
+    if !marks_code(edge.as_bytes()) {
         return None;
     }
     let lower = edge.to_ascii_lowercase();
@@ -174,21 +170,58 @@ fn code_in(edge: &str) -> Option<i64> {
         }
         found
     };
-    [
-        "exit code",
-        "exit_code",
-        "exit status",
-        "exited with",
-        "return code",
-        "returncode",
-    ]
-    .into_iter()
-    .find_map(after)
+    CODE_MARKS.into_iter().find_map(after)
+}
+
+/// What stands before an exit code; the first of them decides.
+const CODE_MARKS: [&str; 6] = [
+    "exit code",
+    "exit_code",
+    "exit status",
+    "exited with",
+    "return code",
+    "returncode",
+];
+
+/// Whether one of [`CODE_MARKS`] stands in `edge`, in any letter case: they are looked for by the rarest of their letters.
+fn marks_code(edge: &[u8]) -> bool {
+    let at = |[letter, next]: [u8; 2], place: usize| {
+        memchr2_iter(letter, letter.to_ascii_uppercase(), edge).any(move |at| {
+            if !edge.get(at + 1).is_some_and(|byte| byte.eq_ignore_ascii_case(&next)) {
+                return false;
+            }
+            let from = at.checked_sub(place).and_then(|start| edge.get(start..));
+            from.is_some_and(|from| {
+                CODE_MARKS.iter().any(|mark| {
+                    let start = from.get(..mark.len());
+                    start.is_some_and(|start| start.eq_ignore_ascii_case(mark.as_bytes()))
+                })
+            })
+        })
+    };
+    at(*b"xi", 1) || at(*b"ur", 3)
+}
+
+/// Lines of a text that does not end with one's end.
+fn lines_of(text: &str) -> usize {
+    memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty())
 }
 
 /// The first `chars` characters of `text`.
 fn start_of(text: &str, chars: usize) -> &str {
-    let stop = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    const AT_ONCE: usize = 32;
+    let begins = |byte: &u8| byte.cast_signed() >= -0x40;
+    let (mut stop, mut left) = (0, chars);
+    for some in text.as_bytes().chunks(AT_ONCE) {
+        let begun = some.iter().filter(|byte| begins(byte)).count();
+        if begun > left {
+            let mut starts = some.iter().enumerate().filter(|(_, byte)| begins(byte));
+            stop += starts.nth(left).map_or(some.len(), |(at, _)| at);
+            break;
+        }
+        left -= begun;
+        stop += some.len();
+    }
     text.get(..stop).unwrap_or_default()
 }
 
@@ -216,12 +249,6 @@ fn starts_as_error(start: &str) -> bool {
     let head = start_of(start, 40).to_lowercase();
     STARTS.iter().any(|s| head.starts_with(s))
 }
-
-/// What every mark of an exit code holds one of, in any letter case.
-static CODE_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    let words = ["exit", "return"];
-    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
-});
 
 /// What every line that [`is_error_line`] or that [`speaks_of_error`] holds one of: most texts hold none.
 static ERROR_WORDS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
@@ -341,12 +368,22 @@ mod tests {
         }
 
         #[test]
-        fn what_is_passed_over_has_no_exit_code(
+        fn marks_of_an_exit_code_are_found_in_any_case(
             text in "((E|e)xit(ed)?|RETURN|return|ex|[ _]|code|status|with|[:=>(]|-?[0-9]){0,8}",
         ) {
             let lower = text.to_ascii_lowercase();
-            let marked = ["exit code", "exit_code", "exit status", "exited with", "return code", "returncode"];
-            prop_assert!(has_any(&CODE_WORDS, &text) || !marked.iter().any(|mark| lower.contains(mark)));
+            prop_assert_eq!(marks_code(text.as_bytes()), CODE_MARKS.iter().any(|mark| lower.contains(mark)));
+        }
+
+        #[test]
+        fn a_start_has_so_many_characters(text in "[a\u{e9}\u{4e2d}\u{1f600}]{0,90}", chars in 0_usize..90) {
+            prop_assert_eq!(start_of(&text, chars), text.chars().take(chars).collect::<String>());
+        }
+
+        #[test]
+        fn lines_are_counted(text in "[a\r\n ]{0,12}") {
+            let text = text.trim_end();
+            prop_assert_eq!(lines_of(text), text.lines().count());
         }
     }
 }

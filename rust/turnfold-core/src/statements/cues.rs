@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use regex_automata::meta::{BuildError, Config, Regex};
 use regex_automata::util::syntax;
 
+use super::beginnings::Beginnings;
 use super::characters::{is_digit, is_word};
 
 /// What a word must not stand behind, written before it in a list.
@@ -15,6 +16,7 @@ const GUARD: &str = "(?<!i )";
 #[derive(Debug)]
 pub struct Cues {
     lists: Vec<List>,
+    beginnings: Beginnings,
     back: Regex,
     back_glued: Vec<String>,
 }
@@ -36,11 +38,13 @@ impl Cues {
     ///
     /// For a list that is no regular expression, or one that looks around but for [`GUARD`].
     pub fn new<S: AsRef<str>>(lists: &[(S, S)], back: &str, back_glued: Vec<String>) -> Result<Self, Box<BuildError>> {
+        let lists: Vec<List> = lists
+            .iter()
+            .map(|(words, glued)| List::new(words.as_ref(), glued.as_ref()))
+            .collect::<Result<_, _>>()?;
         Ok(Self {
-            lists: lists
-                .iter()
-                .map(|(words, glued)| List::new(words.as_ref(), glued.as_ref()))
-                .collect::<Result<_, _>>()?,
+            beginnings: Beginnings::of(lists.iter().map(|list| list.words.as_str())),
+            lists,
             back: compiled(&format!("^(?:{back})$"))?,
             back_glued,
         })
@@ -52,7 +56,12 @@ impl Cues {
         let bare = (!text.is_ascii()).then(|| text.replace(|c: char| !c.is_ascii() && !is_word(c), "\0"));
         let bare = bare.as_deref().unwrap_or(text);
         if bare.is_ascii() {
-            return self.lists.iter().map(|list| list.count(bare)).collect();
+            let possible = self.beginnings.possible(bare.as_bytes());
+            let may = |index: usize| 1_u8.checked_shl(index as u32).is_none_or(|bit| possible & bit > 0);
+            let lists = self.lists.iter().enumerate();
+            return lists
+                .map(|(index, list)| if may(index) { list.count(bare) } else { 0 })
+                .collect();
         }
         let bare = without_signs(text);
         self.lists.iter().map(|list| list.count_wide(text, &bare)).collect()

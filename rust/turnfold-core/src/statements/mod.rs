@@ -1,5 +1,6 @@
 //! Texts as statements: sentences, lines and list items, each with what it is worth to somebody who reads only it.
 
+mod beginnings;
 mod characters;
 mod code;
 mod cues;

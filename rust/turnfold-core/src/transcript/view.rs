@@ -129,6 +129,18 @@ impl<'a> BlockView<'a> {
         text
     }
 
+    /// The same; where it is one text it is read in `room`.
+    pub(crate) fn text_in<'r>(&self, room: &'r mut Unescaping) -> Cow<'r, str>
+    where
+        'a: 'r,
+    {
+        let mut spans = self.text_spans();
+        match (spans.next(), spans.next()) {
+            (Some(only), None) => only.read_in(self.segment.source.bytes(), room),
+            _ => self.text(),
+        }
+    }
+
     /// That text, if it begins with `beginning`. O(bytes) where it may, else only the first text's start is looked at.
     pub fn text_beginning_with(&self, beginning: &str) -> Option<Cow<'a, str>> {
         let first = self
