@@ -251,7 +251,7 @@ fn cut(transcript: &Transcript, options: &ScanOptions) {
     let whole = is_whole(transcript, options);
     for k in 0..=transcript.len() + 1 {
         let legal = cuts.contains(k);
-        let why = cuts.why_not(k);
+        let why = cuts.why_not(transcript, k);
         assert_eq!(why.is_empty(), legal);
         assert!(why.iter().all(|blocker| (blocker.start..blocker.stop).contains(&k)));
         assert_eq!(legal, cuts.at_or_before(k) == Some(k) && cuts.at_or_after(k) == Some(k));

@@ -4,6 +4,7 @@ from typing import Literal, TypeAlias, final
 
 __all__ = [
     "Json",
+    "ScanOptions",
     "Shown",
     "Splits",
     "Statements",
@@ -68,10 +69,6 @@ _Blocker: TypeAlias = tuple[str, str, str | None, int, int]
 _Binding: TypeAlias = Literal["free", "next", "both", "barrier", "sticky", "pointer"]
 # order, place, text, label, enclosed, score, replaced, doubtful, after, which of the features
 _Statement: TypeAlias = tuple[int, int, str, str, bool, float, bool, bool, int | None, int]
-# pending_ids, thinking, strict_alternation, closed, signatures, reasoning_pairs, window_tokens, severities
-_Options: TypeAlias = tuple[
-    list[str], bool | None, bool, bool, bool | None, list[tuple[str, str]], int | None, list[tuple[str, str]]
-]
 _Finding: TypeAlias = tuple[
     str,
     str,
@@ -121,7 +118,7 @@ class Transcript:
     def places(self, kind: _Kind, start: int) -> list[tuple[int, int, str | None]]: ...
     def messages_with(self, part: bytes) -> list[int]: ...
     def open_results(
-        self, encoding: str, start: int, stop: int, options: _Options, short_bytes: int, beginning: str
+        self, encoding: str, start: int, stop: int, options: ScanOptions, short_bytes: int, beginning: str
     ) -> list[tuple[int, int, int, str | None, str | None]]: ...
     def block_heads(self) -> tuple[list[int], list[_Kind], list[str | None], list[bool], list[bool], list[int]]: ...
     def said(self, messages: list[int]) -> list[str]: ...
@@ -157,6 +154,7 @@ class Transcript:
     def format_reason(self) -> str: ...
     @property
     def model(self) -> str | None: ...
+    def encoding(self, model: str | None) -> tuple[str, Literal["exact", "assumed", "estimate"]] | None: ...
     @property
     def leading(self) -> int: ...
     @property
@@ -181,10 +179,24 @@ class Splits:
     def count(self) -> int: ...
     def at_or_before(self, index: int) -> int | None: ...
     def at_or_after(self, index: int) -> int | None: ...
-    def why_not(self, index: int) -> list[_Blocker]: ...
+    def why_not(self, transcript: Transcript, index: int) -> list[_Blocker]: ...
     def find(
         self, transcript: Transcript, kind: Literal["messages", "turns", "tokens"], amount: int, encoding: str
-    ) -> tuple[int, int, list[_Blocker]] | None: ...
+    ) -> tuple[int, int, int, int, list[_Blocker]] | None: ...
+
+@final
+class ScanOptions:
+    def __new__(
+        cls,
+        pending_ids: list[str],
+        thinking: bool | None,
+        strict_alternation: bool,
+        closed: bool,
+        signatures: bool | None,
+        reasoning_pairs: list[tuple[str, str]],
+        window_tokens: int | None,
+        severities: list[tuple[str, str]],
+    ) -> ScanOptions: ...
 
 @final
 class Shown:
@@ -225,10 +237,10 @@ def rules() -> list[
     ]
 ]: ...
 def scan(
-    transcript: Transcript, before: Transcript | None, options: _Options
+    transcript: Transcript, before: Transcript | None, options: ScanOptions, with_pairs: bool
 ) -> tuple[
     list[_Finding],
-    tuple[list[str | None], list[int], list[int], list[int], list[int], list[bool]],
+    tuple[list[str | None], list[int], list[int], list[int], list[int], list[bool]] | None,
     list[_Place],
     list[_Place],
     list[_Place],
@@ -236,37 +248,40 @@ def scan(
     list[str],
     list[tuple[str, int]],
 ]: ...
-def findings(transcript: Transcript, before: Transcript | None, options: _Options) -> list[_Finding]: ...
+def findings(transcript: Transcript, before: Transcript | None, options: ScanOptions) -> list[_Finding]: ...
 def check_pairs(
     transcript: Transcript,
 ) -> tuple[int, list[_Place], list[_Place], list[_Place], list[_Place], list[_Place]]: ...
 def repair(
-    transcript: Transcript, options: _Options, unanswered: str
-) -> tuple[
-    Transcript,
-    list[
-        tuple[
-            str,
-            Literal["drop", "move", "synthesize", "rename", "fill"],
-            int,
-            int | None,
-            int | None,
-            str | None,
-            str,
-        ]
-    ],
-    list[int | None],
-]: ...
-def split_points(transcript: Transcript, options: _Options) -> Splits: ...
+    transcript: Transcript, options: ScanOptions, unanswered: str
+) -> (
+    tuple[
+        Transcript,
+        list[
+            tuple[
+                str,
+                Literal["drop", "move", "synthesize", "rename", "fill"],
+                int,
+                int | None,
+                int | None,
+                str | None,
+                str,
+            ]
+        ],
+        list[int | None],
+    ]
+    | None
+): ...
+def split_points(transcript: Transcript, options: ScanOptions) -> Splits: ...
 def find_split(
     transcript: Transcript,
-    options: _Options,
+    options: ScanOptions,
     kind: Literal["messages", "turns", "tokens"],
     amount: int,
     encoding: str,
-) -> tuple[int, int, list[_Blocker]] | None: ...
+) -> tuple[int, int, int, int, list[_Blocker]] | None: ...
 def layout(
-    transcript: Transcript, options: _Options
+    transcript: Transcript, options: ScanOptions
 ) -> tuple[list[int], tuple[int, int], tuple[int, int], list[tuple[int, int]], tuple[int, int]]: ...
 def compare_prefix(
     before: Transcript, after: Transcript, encoding: str

@@ -3,8 +3,9 @@
 import difflib
 import functools
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, Literal, assert_never
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, Literal, TypeVar, assert_never
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
@@ -16,8 +17,10 @@ from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.splits import Blocker, Keep, KeepMessages, KeepTokens, KeepTurns, SplitPoint
 from turnfold.transcript import Transcript, kernel_of
 
+_T = TypeVar("_T")
 LONGEST_NAME: Final = 80
 """Characters of a misspelled name that are shown and compared."""
+_STRETCH: Final = 1_024
 
 
 def scan(
@@ -29,33 +32,48 @@ def scan(
     provider minds them. With an earlier transcript `before`, what the provider signed or sealed there must be as it was
     (`changed_seal`); raises `ArgumentError` for one of another format. O(messages of both).
     """
-    report = _core.scan(kernel_of(transcript), _earlier(transcript, before), _fields(options))
-    findings, pairs, pending, orphans, abandoned, call_ids, result_ids, unknown = report
-    found = tuple(Finding(*fields) for fields in findings)
+    kernel, earlier = kernel_of(transcript), None if before is None else _earlier(transcript, before)
+    # What stands alone is sorted by what the caller knows; pairs are the transcript's own.
+    known = transcript.known_pairs
+    report = _core.scan(kernel, earlier, _told(options), known is None)
+    found, columns, pending, orphans, abandoned, call_ids, result_ids, unknown = report
+    if columns is not None:
+        known = transcript.known_pairs = _pairs(map(Pair, *columns))
+    findings = _each(Finding, found)
     return IntegrityReport(
-        ok=all(finding.severity != "error" for finding in found),
-        findings=found,
-        pairs=tuple(Pair(*fields) for fields in zip(*pairs, strict=True)),
-        pending=tuple(CallPlace(*fields) for fields in pending),
-        orphan_results=tuple(CallPlace(*fields) for fields in orphans),
-        abandoned_calls=tuple(CallPlace(*fields) for fields in abandoned),
+        ok=all(finding.severity != "error" for finding in findings),
+        findings=findings,
+        pairs=known or (),
+        pending=_each(CallPlace, pending),
+        orphan_results=_each(CallPlace, orphans),
+        abandoned_calls=_each(CallPlace, abandoned),
         duplicate_call_ids=tuple(call_ids),
         duplicate_result_ids=tuple(result_ids),
         unknown_kinds=tuple(unknown),
     )
 
 
+def _pairs(made: Iterator[Pair]) -> tuple[Pair, ...]:
+    """Return all that is made, in stretches between which the interpreter looks for who waits for it."""
+    pairs: list[Pair] = []
+    while stretch := tuple(islice(made, _STRETCH)):
+        pairs += stretch
+    return tuple(pairs)
+
+
+def _each(make: Callable[..., _T], rows: Sequence[tuple[object, ...]]) -> tuple[_T, ...]:
+    return tuple([make(*fields) for fields in rows]) if rows else ()
+
+
 def findings(
     transcript: Transcript, options: ScanOptions = BODY_ONLY, *, before: Transcript | None = None
 ) -> tuple[Finding, ...]:
     """Return the findings of such a scan alone."""
-    found = _core.findings(kernel_of(transcript), _earlier(transcript, before), _fields(options))
-    return tuple(Finding(*fields) for fields in found)
+    kernel, earlier = kernel_of(transcript), None if before is None else _earlier(transcript, before)
+    return _each(Finding, _core.findings(kernel, earlier, _told(options)))
 
 
-def _earlier(transcript: Transcript, before: Transcript | None) -> _core.Transcript | None:
-    if before is None:
-        return None
+def _earlier(transcript: Transcript, before: Transcript) -> _core.Transcript:
     if before.format != transcript.format:
         raise ArgumentError(f"A transcript in {transcript.format} cannot be compared with one in {before.format}")
     return kernel_of(before)
@@ -68,7 +86,7 @@ def check_pairs(transcript: Transcript) -> PairCheck:
     checked, O(new messages + open calls + what is listed).
     """
     pairs, *places = _core.check_pairs(kernel_of(transcript))
-    return PairCheck(pairs, *[tuple([CallPlace(*fields) for fields in found]) for found in places])
+    return PairCheck(pairs, *[_each(CallPlace, found) for found in places])
 
 
 @functools.cache
@@ -125,10 +143,11 @@ def repair(transcript: Transcript, options: RepairOptions = DEFAULT_REPAIR) -> t
     `several_system`, `too_many_cache_breakpoints`, `tools_not_sent`, `trailing_assistant`, `unexpected_role`,
     `unknown_role`, `unresolvable_id`.
     """
-    fields = _fields(options.scan)
-    kernel, repairs, kept = _core.repair(kernel_of(transcript), fields, options.unanswered)
-    done = tuple(Repair(*fields) for fields in repairs)
-    return (transcript.rearranged(kernel, kept) if done else transcript), done
+    repaired = _core.repair(kernel_of(transcript), _told(options.scan), options.unanswered)
+    if repaired is None:
+        return transcript, ()
+    kernel, repairs, kept = repaired
+    return transcript.rearranged(kernel, kept), _each(Repair, repairs)
 
 
 class SplitPoints(Collection[int]):
@@ -167,46 +186,39 @@ class SplitPoints(Collection[int]):
         """Return every pair or rule that a cut at `index` would break; none for a legal cut."""
         if not 0 <= index <= sys.maxsize:
             raise ArgumentError(f"There is no index {index} to cut at")
-        return tuple(Blocker(*fields) for fields in self._kernel.why_not(index))
+        return _each(Blocker, self._kernel.why_not(self._transcript.kernel, index))
 
     def find(self, keep: Keep, *, encoding: str | None = None, model: str | None = None) -> SplitPoint | None:
         """Find the cut that keeps what is asked: see `find_split`. O(log messages), and for turns O(messages)."""
         transcript = self._transcript
         choice = self._kernel.find(transcript.kernel, *_kept(keep), transcript.encoding(encoding, model))
-        return None if choice is None else _point(transcript, *choice)
+        return None if choice is None else _point(*choice)
 
 
 def _kept(keep: Keep) -> tuple[Literal["messages", "turns", "tokens"], int]:
     kind: Literal["messages", "turns", "tokens"]
-    match keep:
-        case KeepMessages(count):
-            kind, amount = "messages", count
-        case KeepTurns(count):
-            kind, amount = "turns", count
-        case KeepTokens(limit_tokens):
-            kind, amount = "tokens", limit_tokens
-        case _:
-            assert_never(keep)
+    if isinstance(keep, KeepTokens):
+        kind, amount = "tokens", keep.limit_tokens
+    elif isinstance(keep, KeepMessages):
+        kind, amount = "messages", keep.count
+    elif isinstance(keep, KeepTurns):
+        kind, amount = "turns", keep.count
+    else:
+        assert_never(keep)
     if amount < 0:
         raise ArgumentError(f"Nothing less than 0 {kind} can be kept: {amount}")
     return kind, min(amount, sys.maxsize)
 
 
 def _point(
-    transcript: Transcript, index: int, requested: int, moved_by: list[tuple[str, str, str | None, int, int]]
+    index: int, requested: int, kept: int, evicted: int, moved_by: list[tuple[str, str, str | None, int, int]]
 ) -> SplitPoint:
-    return SplitPoint(
-        index=index,
-        requested=requested,
-        kept=len(transcript) - index,
-        evicted=index - transcript.leading,
-        moved_by=tuple(Blocker(*fields) for fields in moved_by),
-    )
+    return SplitPoint(index, requested, kept, evicted, _each(Blocker, moved_by))
 
 
 def split_points(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> SplitPoints:
     """Find every legal cut. O(messages)."""
-    return SplitPoints(_core.split_points(kernel_of(transcript), _fields(options)), transcript)
+    return SplitPoints(_core.split_points(kernel_of(transcript), _told(options)), transcript)
 
 
 def find_split(
@@ -222,14 +234,14 @@ def find_split(
     For `KeepTokens`, which is a limit, the nearest one that keeps less. Who asks more than once asks
     `split_points(...)`.
     """
-    kernel, fields = kernel_of(transcript), _fields(options)
-    choice = _core.find_split(kernel, fields, *_kept(keep), transcript.encoding(encoding, model))
-    return None if choice is None else _point(transcript, *choice)
+    kernel, told = kernel_of(transcript), _told(options)
+    choice = _core.find_split(kernel, told, *_kept(keep), transcript.encoding(encoding, model))
+    return None if choice is None else _point(*choice)
 
 
 def layout(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> Layout:
     """Find what a compaction must know beside the legal cuts. O(blocks)."""
-    turns, folded, barrier, lasting, reasoned_loop = _core.layout(kernel_of(transcript), _fields(options))
+    turns, folded, barrier, lasting, reasoned_loop = _core.layout(kernel_of(transcript), _told(options))
     return Layout(tuple(turns), folded, barrier, tuple(lasting), reasoned_loop)
 
 
@@ -249,7 +261,7 @@ def open_results(
     or begins otherwise than with `beginning`. O(messages) after the first count.
     """
     kernel = kernel_of(transcript)
-    return kernel.open_results(encoding, start, stop, _fields(options), short_bytes, beginning)
+    return kernel.open_results(encoding, start, stop, _told(options), short_bytes, beginning)
 
 
 def compare_prefix(
@@ -259,17 +271,11 @@ def compare_prefix(
 
     O(shared bytes); `tokens` are those of the part that both share from the start.
     """
-    kernels = kernel_of(before), kernel_of(after)
-    shared = _core.compare_prefix(*kernels, after.encoding(encoding, model))
+    earlier, later = kernel_of(before), kernel_of(after)
+    shared = _core.compare_prefix(earlier, later, after.encoding(encoding, model))
     shared_bytes, messages, tokens, difference, before_is_prefix, ignoring_cache_markers = shared
-    return PrefixReport(
-        bytes=shared_bytes,
-        messages=messages,
-        tokens=tokens,
-        first_difference=None if difference is None else Difference(*difference),
-        before_is_prefix=before_is_prefix,
-        ignoring_cache_markers=ignoring_cache_markers,
-    )
+    first_difference = None if difference is None else Difference(*difference)
+    return PrefixReport(shared_bytes, messages, tokens, first_difference, before_is_prefix, ignoring_cache_markers)
 
 
 def identifiers_around(
@@ -285,16 +291,11 @@ def identifiers_around(
     return [*known, *more], early, late
 
 
-_Fields = tuple[
-    list[str], bool | None, bool, bool, bool | None, list[tuple[str, str]], int | None, list[tuple[str, str]]
-]
-
-
-def _fields(options: ScanOptions) -> _Fields:
+def _kernel_options(options: ScanOptions) -> _core.ScanOptions:
     if options.window_tokens is not None and options.window_tokens < 0:
         raise ArgumentError(f"window_tokens must be at least 0, got {options.window_tokens}")
     check_names(name for name, _ in options.severities)
-    return (
+    return _core.ScanOptions(
         list(options.pending_ids),
         options.thinking,
         options.strict_alternation,
@@ -304,3 +305,11 @@ def _fields(options: ScanOptions) -> _Fields:
         None if options.window_tokens is None else min(options.window_tokens, sys.maxsize),
         [(name, severity) for name, severity in options.severities],
     )
+
+
+_KERNEL_BODY_ONLY: Final = _kernel_options(BODY_ONLY)
+
+
+def _told(options: ScanOptions) -> _core.ScanOptions:
+    # Nearly every call has these, and some take less time than it takes to read eight fields.
+    return _KERNEL_BODY_ONLY if options is BODY_ONLY else _kernel_options(options)

@@ -11,6 +11,7 @@ from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.model.blocks import Block, BlockHead, BlockKind, Role
 from turnfold.model.counts import DEFAULT_ENCODING, CountMode, TokenCount
+from turnfold.model.findings import Pair
 from turnfold.model.summary import SourcePart, ToolDigest
 from turnfold.model.thinking import BoundReasoning
 from turnfold.objects import Message, decode, encode, encode_all
@@ -26,11 +27,13 @@ class Transcript:
     back as they came.
     """
 
-    __slots__ = ("_block_heads", "_objects", "_roles", "_speakers", "kernel")
+    __slots__ = ("_block_heads", "_objects", "_roles", "_speakers", "kernel", "known_pairs")
 
     def __init__(self, kernel: _core.Transcript, objects: Iterable[Message | None] | None = None) -> None:
         self.kernel: Final = kernel
         """The compiled side. Only the faces of the kernel, this module's neighbours, look at it."""
+        self.known_pairs: tuple[Pair, ...] | None = None
+        """Calls with their results, once a scan has listed them. `checks` alone looks at it."""
         # One a message: the caller's object, or None until it is asked for. None where there is no object yet.
         self._objects = None if objects is None else list(objects)
         self._roles: tuple[str, ...] | None = None
@@ -343,11 +346,7 @@ class Transcript:
     def counter(self, encoding: str | None, model: str | None) -> Callable[[int, int], TokenCount]:
         """Return what counts messages `[start, stop)` as `tokens` does, by an encoding that is looked up once."""
         by, kernel = self._encoding(encoding, model), self.kernel
-
-        def counted(start: int, stop: int) -> TokenCount:
-            return TokenCount(*kernel.tokens(*by, model, (start, stop)))
-
-        return counted
+        return lambda start, stop: TokenCount(*kernel.tokens(*by, model, (start, stop)))
 
     def each_tokens(self, *, bound: bool, encoding: str | None = None, model: str | None = None) -> list[int]:
         """Count each message alone, as `tokens(index, index + 1)` does: by `hi` for a bound, else by `n`.
@@ -414,8 +413,7 @@ class Transcript:
     def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         if encoding is not None:
             return encoding, "exact"
-        named = self.model if model is None else model
-        return (DEFAULT_ENCODING, "exact") if named is None else _core.encoding_for_model(named)
+        return self.kernel.encoding(model) or (DEFAULT_ENCODING, "exact")
 
     def _span(self, start: int | None, stop: int | None) -> tuple[int, int] | None:
         if start is None and stop is None:

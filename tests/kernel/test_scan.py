@@ -56,3 +56,31 @@ def test_a_place_names_the_call() -> None:
     )
     assert scan(transcript).pending == (CallPlace("c1", 1, 0),)
     assert scan(transcript, ScanOptions(closed=True)).abandoned_calls == (CallPlace("c1", 1, 0),)
+
+
+def test_pairs_that_are_remembered_are_those_of_a_first_scan() -> None:
+    calls = [
+        message
+        for k in range(1_100)
+        for message in (
+            {"role": "assistant", "content": None, "tool_calls": [call(f"c{k}")]},
+            {"role": "tool", "tool_call_id": f"c{k}", "content": "done"},
+        )
+    ]
+    body = json.dumps([{"role": "user", "content": "go"}, *calls, {"role": "assistant", "tool_calls": [call("last")]}])
+    told = [
+        ScanOptions(),
+        ScanOptions(closed=True),
+        ScanOptions(pending_ids=("last",)),
+        ScanOptions(severities=(("unanswered_call", "warning"),)),
+    ]
+    shared = Transcript.from_json(body.encode())
+    for options in (*told, *told):
+        first = scan(Transcript.from_json(body.encode()), options)
+        assert scan(shared, options) == first
+        assert [pair.call_id for pair in first.pairs] == [f"c{k}" for k in range(1_100)]
+        assert (len(first.pending), len(first.abandoned_calls)) == ((0, 1) if options.closed else (1, 0))
+
+
+def call(call_id: str) -> dict[str, object]:
+    return {"id": call_id, "type": "function", "function": {"name": "f", "arguments": "{}"}}

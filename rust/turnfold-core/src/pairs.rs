@@ -24,7 +24,7 @@ mod standing;
 
 use calls::{Call, Calls, IdState, NONE};
 pub(crate) use check::PairMemo;
-pub use check::{PairCheck, check};
+pub use check::{PairCheck, check, is_checked};
 use course::{Course, Shape};
 pub(crate) use pairing::Pairing;
 use standing::Earlier;
@@ -116,7 +116,7 @@ impl PairTable {
     }
 
     /// Appends to `out` what [`PairTable::call_id`] gives; whether there was anything.
-    pub(crate) fn write_call_id(&self, transcript: &Transcript, at: BlockRef, out: &mut String) -> bool {
+    fn write_call_id(&self, transcript: &Transcript, at: BlockRef, out: &mut String) -> bool {
         let Some(block) = block_at(transcript, at) else {
             return false;
         };
@@ -230,12 +230,13 @@ pub fn pair(transcript: &Transcript, options: &ScanOptions) -> PairTable {
     pass.sort_unanswered(transcript, options)
 }
 
-/// The same, remembered where the options leave it to the transcript alone: every check of it asks.
-pub(crate) fn remembered(transcript: &Transcript, options: &ScanOptions) -> Arc<PairTable> {
+/// The same, remembered where the options leave it to the transcript alone: every check of it asks. Borrowed, as a count of
+/// who has it would be written to by all threads, beside what they read.
+pub(crate) fn remembered<'a>(transcript: &'a Transcript, options: &ScanOptions) -> Cow<'a, Arc<PairTable>> {
     if options.closed || !options.pending_ids.is_empty() {
-        return Arc::new(pair(transcript, options));
+        return Cow::Owned(Arc::new(pair(transcript, options)));
     }
-    transcript.pairs.table(|| pair(transcript, options))
+    Cow::Borrowed(transcript.pairs.table(|| pair(transcript, options)))
 }
 
 /// What [`PairTable::call_id`] of the transcript's own table gives: O(log segments) for a block with an id, and O(blocks)

@@ -29,7 +29,9 @@ pub(crate) fn landmarks(body: &[u8]) -> Arc<[u64]> {
         return Arc::default();
     };
     let mut last = keyed::hash(first, 0);
-    let mut found = vec![last];
+    // Room for all at once: what grows from a few bytes that another thread once had grows under that one's lock.
+    let mut found = Vec::with_capacity((body.len() / FIRST_BYTES).ilog2() as usize + 1);
+    found.push(last);
     let mut at = FIRST_BYTES * 2;
     while let Some(window) = body.get(at - WINDOW_BYTES..at) {
         last = keyed::hash(window, last);

@@ -35,8 +35,8 @@ pub struct Blocker {
 struct Bar {
     cuts: Range<u32>,
     why: Why,
-    /// Where the call's id stands in `Splits::ids`.
-    call_id: Option<Range<usize>>,
+    /// The call, where there is one. Its id is read only where a cut is asked about.
+    call: Option<BlockRef>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,8 +62,6 @@ pub struct Splits {
     bars: Vec<Bar>,
     /// `reach[k]`: the largest end of `bars[..=k]`.
     reach: Vec<u32>,
-    /// The call ids of all bars, end to end: one allocation, not one a pair.
-    ids: String,
     /// The field of the messages, for paths.
     list: &'static str,
 }
@@ -101,9 +99,9 @@ impl Splits {
         self.highest
     }
 
-    /// What bars a cut at `index`; empty where it is legal. Outer reasons come first. O(log messages + the intervals
-    /// that overlap around it).
-    pub fn why_not(&self, index: usize) -> Vec<Blocker> {
+    /// What bars a cut at `index` of the transcript that these are the cuts of; empty where it is legal. Outer reasons come
+    /// first. O(log messages + the intervals that overlap around it).
+    pub fn why_not(&self, transcript: &Transcript, index: usize) -> Vec<Blocker> {
         if !(self.lowest..=self.highest).contains(&index) {
             return vec![self.outside(index)];
         }
@@ -114,7 +112,7 @@ impl Splits {
                 break;
             }
             if bar.cuts.end as usize > index {
-                let id = bar.call_id.clone().and_then(|range| self.ids.get(range));
+                let id = bar.call.and_then(|call| pairs::call_id(transcript, call));
                 blockers.push(bar.blocker(index, id, self.list));
             }
         }
@@ -140,11 +138,11 @@ impl Splits {
 }
 
 impl Bar {
-    fn blocker(&self, index: usize, call_id: Option<&str>, field: &str) -> Blocker {
+    fn blocker(&self, index: usize, call_id: Option<String>, field: &str) -> Blocker {
         let (start, stop) = (self.cuts.start as usize, self.cuts.end as usize);
         let (before, last) = (start.saturating_sub(1), stop.saturating_sub(1));
         let mut call = String::from("call");
-        if let Some(id) = call_id {
+        if let Some(id) = &call_id {
             let _ = write!(call, " {id:?}");
         }
         let (code, reason) = match self.why {
@@ -198,7 +196,7 @@ impl Bar {
         Blocker {
             code,
             text: format!("a cut at {index} {reason}"),
-            call_id: call_id.map(str::to_owned),
+            call_id,
             start,
             stop,
         }
@@ -213,64 +211,40 @@ pub fn splits(transcript: &Transcript, options: &ScanOptions) -> Splits {
 /// The legal cuts, where the pairs are known already. O(blocks).
 pub fn splits_of(transcript: &Transcript, options: &ScanOptions, pairs: &PairTable) -> Splits {
     let (lowest, highest) = (transcript.leading(), transcript.len());
-    let (mut bars, ids) = bars(transcript, options, pairs, lowest..=highest);
-    bars.sort_by_key(|bar| (bar.cuts.start, std::cmp::Reverse(bar.cuts.end)));
-    let mut depth = vec![0_i64; highest + 2];
+    let mut bars = bars(transcript, options, pairs, lowest..=highest);
+    // By where they start, of those the outer ones first.
+    bars.sort_by_key(|bar| u64::from(bar.cuts.start) << 32 | u64::from(!bar.cuts.end));
+    // Room for all at once: what grows from a few bytes that another thread once had grows under that one's lock.
+    let mut legal = Vec::with_capacity(highest + 1 - lowest);
+    let mut reach = Vec::with_capacity(bars.len());
+    let mut furthest = lowest as u32;
     for bar in &bars {
-        for (edge, step) in [(bar.cuts.start, 1), (bar.cuts.end, -1)] {
-            if let Some(count) = depth.get_mut(edge as usize) {
-                *count += step;
-            }
-        }
+        legal.extend(furthest..bar.cuts.start);
+        furthest = furthest.max(bar.cuts.end);
+        reach.push(furthest);
     }
-    let mut open = 0;
-    let legal = (0..=highest)
-        .filter(|&index| {
-            open += depth.get(index).copied().unwrap_or_default();
-            open == 0 && index >= lowest
-        })
-        .map(|index| index as u32)
-        .collect();
-    let reach = bars
-        .iter()
-        .scan(0, |furthest, bar| {
-            *furthest = bar.cuts.end.max(*furthest);
-            Some(*furthest)
-        })
-        .collect();
+    legal.extend(furthest..=highest as u32);
     Splits {
         lowest,
         highest,
         legal,
         bars,
         reach,
-        ids,
         list: transcript.list_field(),
     }
 }
 
-/// The ids of most providers are as long, or shorter.
-const ID_BYTES: usize = 32;
-
-fn bars(
-    transcript: &Transcript,
-    options: &ScanOptions,
-    pairs: &PairTable,
-    cuts: RangeInclusive<usize>,
-) -> (Vec<Bar>, String) {
+fn bars(transcript: &Transcript, options: &ScanOptions, pairs: &PairTable, cuts: RangeInclusive<usize>) -> Vec<Bar> {
     // The lowest cut gives nothing away, so nothing bars it.
     let (lowest, highest) = (*cuts.start() + 1, *cuts.end());
     let mut bars = Vec::with_capacity(pairs.pairs.len());
-    let mut ids = String::with_capacity(ID_BYTES * pairs.pairs.len());
     let mut bar = |why, first: usize, last: usize, call: Option<BlockRef>| {
         let (first, last) = (first.max(lowest), last.min(highest));
         if first <= last {
-            let start = ids.len();
-            let named = call.is_some_and(|at| pairs.write_call_id(transcript, at, &mut ids));
             bars.push(Bar {
                 cuts: first as u32..last as u32 + 1,
                 why,
-                call_id: named.then_some(start..ids.len()),
+                call,
             });
         }
     };
@@ -314,7 +288,7 @@ fn bars(
             bar(Why::OpenLoop, open.start, last, None);
         }
     }
-    (bars, ids)
+    bars
 }
 
 /// How much to keep at the end.
@@ -382,7 +356,7 @@ pub fn find_split_by(
     let moved_by = if index == requested {
         Vec::new()
     } else {
-        splits.why_not(requested)
+        splits.why_not(transcript, requested)
     };
     Some(SplitChoice {
         index,

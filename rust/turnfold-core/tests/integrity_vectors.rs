@@ -214,7 +214,7 @@ fn cuts_are_legal_where_the_table_says() {
         assert_eq!(cuts.iter().map(Value::from).collect::<Value>(), case["legal"], "{name}");
         let mut barred = serde_json::Map::new();
         for index in cuts.lowest()..=cuts.highest() {
-            let why = cuts.why_not(index);
+            let why = cuts.why_not(&t, index);
             assert_eq!(why.is_empty(), cuts.contains(index), "{name}: {index}");
             for blocker in &why {
                 assert!((blocker.start..blocker.stop).contains(&index), "{name}: {blocker:?}");
@@ -252,11 +252,11 @@ fn a_cut_outside_says_so() {
     let t = Transcript::from_json(Arc::new(body.to_vec()), Some("openai.chat")).unwrap();
     let cuts = splits(&t, &ScanOptions::default());
     for (index, start, stop) in [(0, 0, 1), (3, 3, 4), (9, 3, 10)] {
-        let why = cuts.why_not(index);
+        let why = cuts.why_not(&t, index);
         assert_eq!(why.len(), 1);
         assert_eq!((why[0].code, why[0].start, why[0].stop), ("outside", start, stop));
     }
-    assert!(cuts.why_not(2).is_empty());
+    assert!(cuts.why_not(&t, 2).is_empty());
     assert_eq!(cuts.at_or_before(0), None);
     assert_eq!(cuts.at_or_after(3), None);
 }

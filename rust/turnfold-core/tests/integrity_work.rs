@@ -46,7 +46,7 @@ fn one_id_open_many_times_answers_backwards() {
     assert!((0..MANY).all(nested));
     let cuts = splits(&t, &ScanOptions::default());
     assert_eq!(cuts.iter().collect::<Vec<_>>(), [0, 2 * MANY]);
-    assert_eq!(cuts.why_not(MANY).len(), MANY);
+    assert_eq!(cuts.why_not(&t, MANY).len(), MANY);
     assert_eq!(groups(&t, &table), vec![0..2 * MANY]);
 }
 
@@ -109,7 +109,7 @@ fn every_call_named_as_pending() {
     assert_eq!(pair(&t, &options).pending.len(), MANY);
     let cuts = splits(&t, &options);
     assert_eq!(cuts.iter().collect::<Vec<_>>(), [0]);
-    assert_eq!(cuts.why_not(1).len(), 1);
+    assert_eq!(cuts.why_not(&t, 1).len(), 1);
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_question_about_every_index_of_a_long_transcript() {
     let t = chat((0..MANY).flat_map(|k| [call(&format!("c{k}")), result(&format!("c{k}"))]));
     let cuts = splits(&t, &ScanOptions::default());
     for index in 0..=2 * MANY {
-        assert_eq!(cuts.why_not(index).len(), index % 2);
+        assert_eq!(cuts.why_not(&t, index).len(), index % 2);
         assert_eq!(cuts.at_or_before(index), Some(index - index % 2));
         assert_eq!(cuts.at_or_after(index), Some(index + index % 2));
     }

@@ -3,31 +3,19 @@
 use std::ops::Range;
 
 use pyo3::prelude::*;
-use pyo3::types::PyString;
-use turnfold_core::findings::{self as kernel, CHECKS, Finding, Scan, Severity};
+use turnfold_core::findings::{self as kernel, CHECKS, Finding, Scan};
 use turnfold_core::formats;
 use turnfold_core::layout as parts;
-use turnfold_core::pairs::{self, BlockRef, ScanOptions};
+use turnfold_core::pairs::{self, BlockRef};
 use turnfold_core::prefix;
 use turnfold_core::repair::{RepairOptions, Unanswered};
 use turnfold_core::splits::{self, Blocker, Keep};
 
 use crate::door::{Fault, Rows, attached, detached};
 use crate::input;
+use crate::options::ScanOptions;
 use crate::transcript::Transcript;
 
-/// `pending_ids`, `thinking`, `strict_alternation`, `closed`, `signatures`, `reasoning_pairs`, `window_tokens`,
-/// `severities`.
-pub(crate) type OptionFields<'py> = (
-    Vec<Bound<'py, PyString>>,
-    Option<bool>,
-    bool,
-    bool,
-    Option<bool>,
-    Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>,
-    Option<u64>,
-    Vec<(Bound<'py, PyString>, Bound<'py, PyString>)>,
-);
 /// `code`, `rule`, `severity`, `category`, `message`, `block`, `call_id`, `path`, `text`.
 type FindingFields = (
     &'static str,
@@ -64,12 +52,13 @@ type PairCheckFields = (
 );
 /// `code`, `text`, `call_id`, `start`, `stop`.
 type BlockerFields = (&'static str, String, Option<String>, usize, usize);
-/// Index, the cut that was asked for, what bars it.
-type ChoiceFields = (usize, usize, Vec<BlockerFields>);
-/// Findings, pairs, pending, orphan results, abandoned calls, duplicate call ids, duplicate result ids, unknown kinds.
+/// Index, the cut that was asked for, how many messages it keeps and lets go of, what bars the one that was asked for.
+type ChoiceFields = (usize, usize, usize, usize, Vec<BlockerFields>);
+/// Findings, pairs where they are asked for, pending, orphan results, abandoned calls, duplicate call ids, duplicate result
+/// ids, unknown kinds.
 type ScanFields = (
     Rows<FindingFields>,
-    PairColumns,
+    Option<PairColumns>,
     Rows<PlaceFields>,
     Rows<PlaceFields>,
     Rows<PlaceFields>,
@@ -87,6 +76,8 @@ type RepairFields = (
     Option<String>,
     String,
 );
+/// The transcript, what was done, and for each of its messages the one of the input that it is.
+type RepairedFields = (Transcript, Rows<RepairFields>, Rows<Option<usize>>);
 /// Section, message and path of the first difference.
 type DifferenceFields = (&'static str, Option<usize>, String);
 
@@ -95,14 +86,14 @@ pub(crate) fn scan(
     py: Python<'_>,
     transcript: &Transcript,
     before: Option<&Transcript>,
-    options: OptionFields<'_>,
+    options: &ScanOptions,
+    with_pairs: bool,
 ) -> PyResult<ScanFields> {
     scanned(py, transcript, before, options, |transcript, scan| {
         let table = scan.pairs;
         let place = |at: &BlockRef| (table.call_id(transcript, *at), at.message, at.block);
         let pairs = &table.pairs;
-        (
-            scan.findings.into_iter().map(finding).collect(),
+        let columns = || {
             (
                 pairs.iter().map(|p| table.call_id(transcript, p.call)).collect(),
                 pairs.iter().map(|p| p.call.message).collect(),
@@ -110,7 +101,11 @@ pub(crate) fn scan(
                 pairs.iter().map(|p| p.result.message).collect(),
                 pairs.iter().map(|p| p.result.block).collect(),
                 pairs.iter().map(|p| p.misplaced).collect(),
-            ),
+            )
+        };
+        (
+            scan.findings.into_iter().map(finding).collect(),
+            with_pairs.then(columns),
             table.pending.iter().map(place).collect(),
             table.orphan_results.iter().map(place).collect(),
             table.abandoned.iter().map(place).collect(),
@@ -127,7 +122,7 @@ pub(crate) fn findings(
     py: Python<'_>,
     transcript: &Transcript,
     before: Option<&Transcript>,
-    options: OptionFields<'_>,
+    options: &ScanOptions,
 ) -> PyResult<Vec<FindingFields>> {
     scanned(py, transcript, before, options, |_, scan| {
         scan.findings.into_iter().map(finding).collect()
@@ -139,12 +134,11 @@ fn scanned<T: Send>(
     py: Python<'_>,
     transcript: &Transcript,
     before: Option<&Transcript>,
-    options: OptionFields<'_>,
+    options: &ScanOptions,
     told: impl FnOnce(&turnfold_core::Transcript, Scan) -> T + Send,
 ) -> PyResult<T> {
-    let options = scan_options(options)?;
     detached(py, || {
-        let scan = kernel::scan_after(&transcript.0, before.map(|before| &before.0), &options);
+        let scan = kernel::scan_after(&transcript.0, before.map(|before| &before.0), &options.0);
         Ok(told(&transcript.0, scan))
     })
 }
@@ -169,8 +163,8 @@ fn finding(finding: Finding) -> FindingFields {
 /// results, misplaced results.
 #[pyfunction]
 pub(crate) fn check_pairs(py: Python<'_>, transcript: &Transcript) -> PyResult<PairCheckFields> {
-    detached(py, || {
-        let transcript = &transcript.0;
+    let transcript = &transcript.0;
+    let check = || {
         let found = pairs::check(transcript);
         let all = |places: &mut dyn Iterator<Item = BlockRef>| {
             let named = places.map(|at| (pairs::call_id(transcript, at), at.message, at.block));
@@ -184,7 +178,12 @@ pub(crate) fn check_pairs(py: Python<'_>, transcript: &Transcript) -> PyResult<P
             all(&mut found.repeated_results.iter().map(|pair| pair.result)),
             all(&mut found.misplaced.iter().map(|pair| pair.result)),
         ))
-    })
+    };
+    if pairs::is_checked(transcript) {
+        attached(py, check)
+    } else {
+        detached(py, check)
+    }
 }
 
 /// Every demand that a format's transcripts are held to, by code, then format.
@@ -204,15 +203,15 @@ pub(crate) fn rules(py: Python<'_>) -> PyResult<Vec<RuleFields>> {
     })
 }
 
-/// The repaired transcript, the repairs, and for each message of the output the one of the input that it is.
+/// The repaired transcript; `None` where nothing was to be repaired.
 #[pyfunction]
 pub(crate) fn repair(
     py: Python<'_>,
     transcript: &Transcript,
-    options: OptionFields<'_>,
+    options: &ScanOptions,
     unanswered: &str,
-) -> PyResult<(Transcript, Rows<RepairFields>, Rows<Option<usize>>)> {
-    let scan = scan_options(options)?;
+) -> PyResult<Option<RepairedFields>> {
+    let scan = options.0.clone();
     detached(py, || {
         let unanswered = Unanswered::by_name(unanswered).ok_or_else(|| {
             Fault::new(
@@ -221,11 +220,15 @@ pub(crate) fn repair(
             )
         })?;
         let repaired = turnfold_core::repair::repair(&transcript.0, &RepairOptions { scan, unanswered })?;
+        if repaired.repairs.is_empty() {
+            return Ok(None);
+        }
         let repairs = repaired.repairs.into_iter().map(|r| {
             let action = r.action.as_str();
             (r.code, action, r.message, r.message_after, r.block, r.call_id, r.text)
         });
-        Ok((Transcript(repaired.transcript), repairs.collect(), Rows(repaired.kept)))
+        let transcript = Transcript(repaired.transcript);
+        Ok(Some((transcript, repairs.collect(), Rows(repaired.kept))))
     })
 }
 
@@ -266,15 +269,17 @@ impl Splits {
         detached(py, || chosen(&transcript.0, &self.0, kind, amount, &encoding))
     }
 
-    fn why_not(&self, py: Python<'_>, index: usize) -> PyResult<Vec<BlockerFields>> {
-        attached(py, || Ok(self.0.why_not(index).into_iter().map(blocker).collect()))
+    fn why_not(&self, py: Python<'_>, transcript: &Transcript, index: usize) -> PyResult<Vec<BlockerFields>> {
+        attached(py, || {
+            let blockers = self.0.why_not(&transcript.0, index);
+            Ok(blockers.into_iter().map(blocker).collect())
+        })
     }
 }
 
 #[pyfunction]
-pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: OptionFields<'_>) -> PyResult<Splits> {
-    let options = scan_options(options)?;
-    detached(py, || Ok(Splits(splits::splits(&transcript.0, &options))))
+pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: &ScanOptions) -> PyResult<Splits> {
+    detached(py, || Ok(Splits(splits::splits(&transcript.0, &options.0))))
 }
 
 /// `split_points` and `Splits::find` of them, in one stretch without the interpreter: to take it twice in some microseconds
@@ -283,14 +288,13 @@ pub(crate) fn split_points(py: Python<'_>, transcript: &Transcript, options: Opt
 pub(crate) fn find_split(
     py: Python<'_>,
     transcript: &Transcript,
-    options: OptionFields<'_>,
+    options: &ScanOptions,
     kind: &str,
     amount: usize,
     #[pyo3(from_py_with = input::name)] encoding: String,
 ) -> PyResult<Option<ChoiceFields>> {
-    let options = scan_options(options)?;
     detached(py, || {
-        let splits = splits::splits(&transcript.0, &options);
+        let splits = splits::splits(&transcript.0, &options.0);
         chosen(&transcript.0, &splits, kind, amount, &encoding)
     })
 }
@@ -309,7 +313,11 @@ fn chosen(
         _ => return Err(Fault::new("argument", format!("Nothing is kept by {kind:?}"))),
     };
     let choice = splits::find_split(transcript, splits, keep, input::encoding(encoding)?);
-    Ok(choice.map(|c| (c.index, c.requested, c.moved_by.into_iter().map(blocker).collect())))
+    Ok(choice.map(|c| {
+        let (kept, evicted) = (splits.highest() - c.index, c.index - splits.lowest());
+        let moved_by = c.moved_by.into_iter().map(blocker).collect();
+        (c.index, c.requested, kept, evicted, moved_by)
+    }))
 }
 
 /// Turns, folded, barrier, lasting, reasoned loop.
@@ -322,10 +330,9 @@ type LayoutFields = (
 );
 
 #[pyfunction]
-pub(crate) fn layout(py: Python<'_>, transcript: &Transcript, options: OptionFields<'_>) -> PyResult<LayoutFields> {
-    let options = scan_options(options)?;
+pub(crate) fn layout(py: Python<'_>, transcript: &Transcript, options: &ScanOptions) -> PyResult<LayoutFields> {
     detached(py, || {
-        let found = parts::layout(&transcript.0, &options);
+        let found = parts::layout(&transcript.0, &options.0);
         let ends = |range: Range<usize>| (range.start, range.end);
         Ok((
             found.turns,
@@ -355,39 +362,6 @@ pub(crate) fn compare_prefix(
             report.before_is_prefix,
             report.ignoring_cache_markers,
         ))
-    })
-}
-
-pub(crate) fn scan_options(fields: OptionFields<'_>) -> PyResult<ScanOptions> {
-    let (pending_ids, thinking, strict_alternation, closed, signatures, reasoning_pairs, window_tokens, severities) =
-        fields;
-    let reasoning_pairs = reasoning_pairs
-        .iter()
-        .map(|(item, reasoning)| Ok((input::text(item)?.into_owned(), input::text(reasoning)?.into_owned())))
-        .collect::<PyResult<_>>()?;
-    let severities = severities
-        .iter()
-        .map(|(name, severity)| {
-            let given = input::text(severity)?;
-            let severity = attached(severity.py(), || {
-                Severity::by_name(&given)
-                    .ok_or_else(|| Fault::new("argument", format!("No severity is named {given:?}")))
-            })?;
-            Ok((input::text(name)?.into_owned(), severity))
-        })
-        .collect::<PyResult<_>>()?;
-    Ok(ScanOptions {
-        pending_ids: pending_ids
-            .iter()
-            .map(|id| Ok(input::text(id)?.into_owned()))
-            .collect::<PyResult<_>>()?,
-        thinking,
-        strict_alternation,
-        closed,
-        signatures,
-        reasoning_pairs,
-        window_tokens,
-        severities,
     })
 }
 

@@ -31,6 +31,13 @@ pub(crate) fn source(object: &Bound<'_, PyAny>) -> PyResult<Source> {
     Ok(Arc::new(backed))
 }
 
+/// The same twice: one for work without the interpreter, and one to keep until that is done. The last one of an object, let
+/// go of without the interpreter, waits for it in a list behind a lock, which all threads then write to.
+pub(crate) fn kept_source(object: &Bound<'_, PyAny>) -> PyResult<(Source, Source)> {
+    let source = source(object)?;
+    Ok((Arc::clone(&source), source))
+}
+
 /// The text of `string`. Halves of a surrogate pair that stand side by side join; a lone one becomes U+FFFD, which is
 /// what tiktoken does (`encode("utf-16", "surrogatepass").decode("utf-16", "replace")`).
 pub(crate) fn text<'a>(string: &'a Bound<'_, PyString>) -> PyResult<Cow<'a, str>> {

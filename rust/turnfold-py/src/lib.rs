@@ -10,6 +10,7 @@ mod door;
 mod identifiers;
 mod input;
 mod json;
+mod options;
 mod plain;
 mod quoting;
 mod statements;
@@ -33,6 +34,8 @@ mod _core {
     use super::identifiers::{extract_details, extract_identifiers, identifiers_around, occurring, surviving};
     #[pymodule_export]
     use super::json::Json;
+    #[pymodule_export]
+    use super::options::ScanOptions;
     #[pymodule_export]
     use super::plain::is_plain;
     #[pymodule_export]

@@ -193,14 +193,14 @@ pub(crate) fn encoding_for_model(
     model: &Bound<'_, PyString>,
 ) -> PyResult<(&'static str, &'static str)> {
     let model = input::text(model)?;
-    attached(py, || {
-        let (encoding, label) = models::encoding_for_model(&model);
-        let label = LABELS
-            .iter()
-            .find(|(_, l)| *l == label)
-            .map_or("estimate", |(name, _)| *name);
-        Ok((encoding.name(), label))
-    })
+    attached(py, || Ok(encoding_and_label(&model)))
+}
+
+/// Their names.
+pub(crate) fn encoding_and_label(model: &str) -> (&'static str, &'static str) {
+    let (encoding, label) = models::encoding_for_model(model);
+    let found = LABELS.iter().find(|(_, l)| *l == label);
+    (encoding.name(), found.map_or("estimate", |(name, _)| *name))
 }
 
 /// Adds a model and its variants to those that `encoding_for_model` knows.

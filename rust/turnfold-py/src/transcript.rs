@@ -9,16 +9,16 @@ use pyo3::types::{PyBytes, PyList, PyString};
 use turnfold_core::digests;
 use turnfold_core::meter::bounds::Asked;
 use turnfold_core::meter::{CountSource, TokenCount};
-use turnfold_core::pairs::{self, ScanOptions};
+use turnfold_core::pairs;
 use turnfold_core::results;
 use turnfold_core::splice::{self, Part};
 use turnfold_core::{MessageView, Role, json};
 
-use crate::checks::{self, OptionFields};
 use crate::digests::{DigestColumns, columns};
 use crate::door::{Fault, Rows, Text, attached, by_size, detached};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
+use crate::options::ScanOptions;
 use crate::text;
 use crate::unfilled;
 
@@ -90,7 +90,7 @@ impl Transcript {
         body: &Bound<'_, PyAny>,
         #[pyo3(from_py_with = input::optional_name)] format: Option<String>,
     ) -> PyResult<Self> {
-        let source = input::source(body)?;
+        let (_kept, source) = input::kept_source(body)?;
         detached(py, || {
             Ok(Self(turnfold_core::Transcript::from_json(source, format.as_deref())?))
         })
@@ -98,14 +98,14 @@ impl Transcript {
 
     #[staticmethod]
     fn extend_from(py: Python<'_>, previous: &Self, body: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let source = input::source(body)?;
+        let (_kept, source) = input::kept_source(body)?;
         detached(py, || {
             Ok(Self(turnfold_core::Transcript::extend_from(&previous.0, source)?))
         })
     }
 
     fn append(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let source = input::source(message)?;
+        let (_kept, source) = input::kept_source(message)?;
         detached(py, || Ok(Self(self.0.append(source)?)))
     }
 
@@ -279,15 +279,17 @@ impl Transcript {
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
     ) -> PyResult<CountFields> {
-        detached(py, || {
-            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
-            Ok(count(self.0.tokens_for(
-                asked.encoding,
-                asked.label,
-                asked.model,
-                asked.range,
-            )))
-        })
+        let asked = attached(py, || self.asked(&encoding, label, model.as_deref(), span))?;
+        let is_counted = self.0.is_counted(&asked);
+        let tokens = || {
+            let (encoding, label) = (asked.encoding, asked.label);
+            Ok(count(self.0.tokens_for(encoding, label, asked.model, asked.range)))
+        };
+        if is_counted {
+            attached(py, tokens)
+        } else {
+            detached(py, tokens)
+        }
     }
 
     fn edited_tokens(
@@ -393,15 +395,14 @@ impl Transcript {
         #[pyo3(from_py_with = input::name)] encoding: String,
         start: usize,
         stop: usize,
-        options: OptionFields<'_>,
+        options: &ScanOptions,
         short_bytes: usize,
         #[pyo3(from_py_with = input::name)] beginning: String,
     ) -> PyResult<Rows<OpenResultFields>> {
-        let options = checks::scan_options(options)?;
         detached(py, || {
             self.check(&(start..stop))?;
             let encoding = input::encoding(&encoding)?;
-            let found = results::open_results(&self.0, &options, encoding, start..stop, short_bytes, &beginning);
+            let found = results::open_results(&self.0, &options.0, encoding, start..stop, short_bytes, &beginning);
             Ok(found
                 .into_iter()
                 .map(|r| (r.message, r.block, r.tokens, r.name, r.text))
@@ -427,7 +428,7 @@ impl Transcript {
     fn digests(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<DigestColumns> {
         detached(py, || {
             self.check(&(start..stop))?;
-            let pairs = pairs::pair(&self.0, &ScanOptions::default());
+            let pairs = pairs::pair(&self.0, &pairs::ScanOptions::default());
             Ok(columns(digests::digest(&self.0, start..stop, &pairs)))
         })
     }
@@ -455,6 +456,18 @@ impl Transcript {
     #[getter]
     fn model(&self) -> Option<String> {
         self.0.model().map(Into::into)
+    }
+
+    /// The encoding of the model, or else of the one that the body names, and how much is known of its own.
+    fn encoding(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+    ) -> PyResult<Option<(&'static str, &'static str)>> {
+        attached(py, || {
+            let named = model.map(Cow::Owned).or_else(|| self.0.model());
+            Ok(named.map(|model| text::encoding_and_label(&model)))
+        })
     }
 
     #[getter]

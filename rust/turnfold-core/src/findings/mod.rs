@@ -261,7 +261,7 @@ pub fn scan(transcript: &Transcript, options: &ScanOptions) -> Scan {
 /// The same for a transcript that was made from `before`, or goes on from it: what the provider sealed there is still
 /// as it was. A `before` of another format says nothing about seals. O(blocks of both), plus the sort.
 pub fn scan_after(transcript: &Transcript, before: Option<&Transcript>, options: &ScanOptions) -> Scan {
-    let pairs = pairs::remembered(transcript, options);
+    let pairs = pairs::remembered(transcript, options).into_owned();
     let mut scene = Scene {
         transcript,
         before,

@@ -17,6 +17,9 @@ use crate::recent;
 use crate::splice::{self, SpliceError};
 use crate::transcript::{Block, BlockKind, Message, Segment, Source, SourceBytes, TextForm, TextSpan, Transcript};
 
+/// The sums of so many segments are added up in no time.
+const FEW_SEGMENTS: usize = 32;
+
 impl Transcript {
     /// Tokens of the messages `range` (clamped), or of the whole request with `None`: tools, system, everything the
     /// provider adds. Texts are counted once per encoding and segment and remembered; after that a range costs
@@ -112,6 +115,17 @@ impl Transcript {
         self.labelled(self.tokens_by(encoding, &self.counted_for(model), range), label)
     }
 
+    /// Whether [`Transcript::tokens_for`] of the same would look at no text, and be done in less than a microsecond.
+    pub fn is_counted(&self, asked: &Asked<'_>) -> bool {
+        let range = asked.range.clone();
+        let (encoding, model) = (asked.encoding, self.counted_for(asked.model));
+        self.segments.len() <= FEW_SEGMENTS
+            && (range.is_some() || self.head.counts.knows_outside(encoding, &model))
+            && self
+                .segments_in(range.unwrap_or(0..self.len()))
+                .all(|(segment, _)| segment.counts.is_counted(encoding))
+    }
+
     /// Tokens of one section of the request, without what the provider adds to the request as a whole: the parts that
     /// [`Transcript::tokens`] sums. Remembered like those.
     pub fn section_tokens(&self, encoding: Encoding, section: Section) -> TokenCount {
@@ -180,11 +194,12 @@ impl Transcript {
 
 impl Segment {
     /// The segment's counts, made on first use. Two threads that come first together both count; one result stays.
-    pub(crate) fn counts(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Arc<Counts> {
+    /// Borrowed, as a count of who has them would be written to by all threads, beside what they read.
+    pub(crate) fn counts(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Cow<'_, Arc<Counts>> {
         let make = || Arc::new(self.count(format, encoding.tokenizer()));
         match self.counts.slot(encoding) {
-            Some(slot) => Arc::clone(slot.get_or_init(make)),
-            None => make(),
+            Some(slot) => Cow::Borrowed(slot.get_or_init(make)),
+            None => Cow::Owned(make()),
         }
     }
 

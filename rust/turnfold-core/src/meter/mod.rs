@@ -319,6 +319,12 @@ impl HeadMemo {
         remembered(&self.outside, encoding, model, make)
     }
 
+    /// Whether that is remembered for the model.
+    pub(crate) fn knows_outside(&self, encoding: Encoding, model: &str) -> bool {
+        let known = self.outside.get(slot_of(encoding));
+        known.is_some_and(|(known, _)| **known == *model)
+    }
+
     /// A section outside the messages, made on first use.
     pub(crate) fn section(
         &self,

@@ -1,5 +1,6 @@
 //! From a model's name to the encoding that counts it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{PoisonError, RwLock};
 
 use turnfold_tokens::Encoding;
@@ -103,6 +104,9 @@ pub const ADDED_LIMIT: usize = 4_096;
 /// Names that callers added, lower case, the latest of each.
 static ADDED: RwLock<Vec<(String, Encoding, ModelLabel)>> = RwLock::new(Vec::new());
 
+/// Whether there is any. To lock is to write where all threads read, for nothing in a program that adds none.
+static ANY_ADDED: AtomicBool = AtomicBool::new(false);
+
 /// The encoding of a model, by its name: `gpt-4o-2024-08-06`, `openai/gpt-4o`, `azure/gpt-4o`, `ft:gpt-4o:org::id`,
 /// `bedrock/us.anthropic.claude-sonnet-4-5`. Letter case makes no difference. A name that neither the table nor a
 /// caller has is counted by `o200k_base` and labelled `Assumed`. Cost: some 100 ns, and as much for each 50 names added.
@@ -142,10 +146,14 @@ pub fn add_model(name: &str, encoding: Encoding, label: ModelLabel) -> bool {
     }
     let place = added.partition_point(|(known, ..)| known.len() >= lower.len());
     added.insert(place, (lower, encoding, label));
+    ANY_ADDED.store(true, Ordering::Release);
     true
 }
 
 fn added(model: &str, names: &[&str]) -> Option<(Encoding, ModelLabel)> {
+    if !ANY_ADDED.load(Ordering::Acquire) {
+        return None;
+    }
     let added = ADDED.read().unwrap_or_else(PoisonError::into_inner);
     let found = added.iter().find(|(known, ..)| {
         is_of(model, known, Members::Variants) || names.iter().any(|name| is_of(name, known, Members::Variants))

@@ -46,8 +46,8 @@ impl PairMemo {
     }
 
     /// The table that `make` gives.
-    pub(super) fn table(&self, make: impl FnOnce() -> PairTable) -> Arc<PairTable> {
-        Arc::clone(self.table.get_or_init(|| Arc::new(make())))
+    pub(super) fn table(&self, make: impl FnOnce() -> PairTable) -> &Arc<PairTable> {
+        self.table.get_or_init(|| Arc::new(make()))
     }
 }
 
@@ -75,6 +75,19 @@ pub fn check(transcript: &Transcript) -> &PairCheck {
         Arc::new(onward.unwrap_or_else(|| whole(transcript)))
     };
     &memo.done.get_or_init(make).found
+}
+
+/// So many calls and results are told in no time.
+const FEW: usize = 32;
+
+/// Whether [`check`] remembers its answer, and there is little in it.
+pub fn is_checked(transcript: &Transcript) -> bool {
+    let done = transcript.pairs.done.get();
+    done.is_some_and(|checked| {
+        let found = &checked.found;
+        let places = found.pending.len() + found.abandoned.len() + found.orphan_results.len();
+        places + found.repeated_results.len() + found.misplaced.len() <= FEW
+    })
 }
 
 fn whole(transcript: &Transcript) -> Checked {

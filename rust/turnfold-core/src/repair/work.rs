@@ -96,7 +96,9 @@ impl<'a> Work<'a> {
 
     pub(super) fn pairs(&mut self) -> Arc<PairTable> {
         let (transcript, options) = (&self.transcript, &self.options.scan);
-        let known = self.pairs.get_or_insert_with(|| pairs::remembered(transcript, options));
+        let known = self
+            .pairs
+            .get_or_insert_with(|| pairs::remembered(transcript, options).into_owned());
         Arc::clone(known)
     }
 
@@ -107,7 +109,7 @@ impl<'a> Work<'a> {
         let (input, options) = (self.input, &self.options.scan);
         let known = self
             .input_pairs
-            .get_or_insert_with(|| pairs::remembered(input, options));
+            .get_or_insert_with(|| pairs::remembered(input, options).into_owned());
         Arc::clone(known)
     }
 

@@ -103,7 +103,7 @@ proptest! {
             // What the halves cannot show: the whole loop is gone, although the provider wants it back.
             let loop_lost = guarded.is_some_and(|start| k > start) && tail.messages().all(|m| m.role() != Role::Assistant);
             let halves = is_whole(&head, &closed) && is_whole(&tail, &sample.options) && !loop_lost;
-            prop_assert_eq!(cuts.contains(k), halves, "cut at {}: {:?}", k, cuts.why_not(k));
+            prop_assert_eq!(cuts.contains(k), halves, "cut at {}: {:?}", k, cuts.why_not(&whole, k));
         }
     }
 
@@ -144,7 +144,7 @@ proptest! {
             prop_assert_eq!(cuts.contains(k), legal.contains(&k));
             prop_assert_eq!(cuts.at_or_before(k), legal.iter().copied().rfind(|&legal| legal <= k));
             prop_assert_eq!(cuts.at_or_after(k), legal.iter().copied().find(|&legal| legal >= k));
-            let why = cuts.why_not(k);
+            let why = cuts.why_not(&t, k);
             prop_assert_eq!(why.is_empty(), legal.contains(&k));
             prop_assert!(why.iter().all(|blocker| (blocker.start..blocker.stop).contains(&k)));
         }
