@@ -17,7 +17,11 @@ from turnfold.model.thinking import BoundReasoning
 from turnfold.objects import Message, decode, encode, encode_all
 
 _T = TypeVar("_T")
-_Columns = tuple[list[int], list[int], list[int], list[str]]
+
+Texts = Mapping[int, str] | tuple[tuple[int, str], ...]
+"""New texts of blocks of a message, by block index; as pairs, too."""
+
+_Edits = list[tuple[int, tuple[tuple[int, str], ...]]]
 
 
 class Transcript:
@@ -109,13 +113,17 @@ class Transcript:
             return type(self)(kernel)
         return type(self)(kernel, [None if index is None else self._objects[index] for index in kept])
 
-    def rewrite(self, message_index: int, texts: Mapping[int, str]) -> bytes:
+    def rewrite(self, message_index: int, texts: Texts) -> bytes:
         """Return the JSON of one message with the texts of some blocks replaced, by block index."""
-        return self.rewrite_each([(message_index, texts)])[0]
+        return self._edit(self.kernel.rewrite, [(message_index, texts)])[0]
 
-    def rewrite_each(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[bytes]:
-        """Do the same with several messages, in one call of the kernel."""
-        return self._edit(self.kernel.rewrite, edits)
+    def edited(self, edits: Sequence[tuple[int, Texts]]) -> Self:
+        """Return a transcript in which these messages, in order, have other texts, as `rewrite` makes them.
+
+        All others keep bytes, objects and counts. O(bytes of the edited messages).
+        """
+        kernel, edited = self._edit(self.kernel.edited, edits), {index for index, _ in edits}
+        return self.rearranged(kernel, [None if index in edited else index for index in range(len(self))])
 
     def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
         """Return the JSON of one message without some of its blocks; every other byte stays.
@@ -240,7 +248,7 @@ class Transcript:
 
     @property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits that change when any byte of the request does."""
+        """32 hexadecimal digits that change when any byte of the request does. O(bytes)."""
         return self.kernel.fingerprint()
 
     def blocks(self, message_index: int) -> tuple[Block, ...]:
@@ -381,7 +389,7 @@ class Transcript:
 
     def edited_tokens(
         self,
-        edits: Iterable[tuple[int, Mapping[int, str]]],
+        edits: Iterable[tuple[int, Texts]],
         *,
         bound: bool,
         encoding: str | None = None,
@@ -394,21 +402,12 @@ class Transcript:
         count = partial(self.kernel.edited_tokens, *self._encoding(encoding, model), model, bound)
         return self._edit(count, edits)
 
-    def _edit(self, edit: Callable[[_Columns], list[_T]], edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[_T]:
-        count = len(self)
-        messages: list[int] = []
-        lengths: list[int] = []
-        blocks: list[int] = []
-        texts: list[str] = []
-        for index, replaced in edits:
-            messages.append(index if 0 <= index < count else self._index(index))
-            lengths.append(len(replaced))
-            blocks += replaced
-            texts += replaced.values()
+    def _edit(self, edit: Callable[[_Edits], _T], edits: Iterable[tuple[int, Texts]]) -> _T:
+        given = [(index, texts if isinstance(texts, tuple) else tuple(texts.items())) for index, texts in edits]
         try:
-            return edit((messages, lengths, blocks, texts))
-        except OverflowError:  # a block index that is negative, or larger than any machine's
-            return edit((messages, lengths, _in_range(blocks), texts))
+            return edit(given)
+        except OverflowError:  # an index that is negative, or larger than any machine's
+            return edit([(self._index(index), _in_range(texts)) for index, texts in given])
 
     def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         if encoding is not None:
@@ -427,10 +426,10 @@ class Transcript:
         return message_index
 
 
-def _in_range(block_indexes: list[int]) -> list[int]:
-    if min(block_indexes) < 0:
-        raise ArgumentError(f"There is no block {min(block_indexes)}")
-    return [min(block_index, sys.maxsize) for block_index in block_indexes]
+def _in_range(texts: tuple[tuple[int, str], ...]) -> tuple[tuple[int, str], ...]:
+    if texts and min(texts)[0] < 0:
+        raise ArgumentError(f"There is no block {min(texts)[0]}")
+    return tuple((min(block_index, sys.maxsize), text) for block_index, text in texts)
 
 
 def _ends(part: range) -> tuple[int, int]:

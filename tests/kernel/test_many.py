@@ -76,11 +76,28 @@ def results_one_by_one(transcript: Transcript, start: int, stop: int) -> None:
         )
         assert found == expected
     edits = [(m, {k: f"line {k}"}) for m, k, *_ in rewritable]
-    assert transcript.rewrite_each(edits) == [transcript.rewrite(*edit) for edit in edits]
+    edited_one_by_one(transcript, edits)
     empty = transcript.splice([])
     alone = [empty.append(transcript.rewrite(*edit)).tokens(0, 1) for edit in edits]
     assert transcript.edited_tokens(edits, bound=False) == [count.n for count in alone]
     assert transcript.edited_tokens(edits, bound=True) == [count.hi for count in alone]
+
+
+def edited_one_by_one(transcript: Transcript, edits: list[tuple[int, dict[int, str]]]) -> None:
+    by_message: dict[int, dict[int, str]] = {}
+    for index, texts in edits:
+        by_message.setdefault(index, {}).update(texts)
+    edited = transcript.edited([(index, tuple(texts.items())) for index, texts in by_message.items()])
+    parts: list[range | bytes] = [
+        transcript.rewrite(index, by_message[index]) if index in by_message else range(index, index + 1)
+        for index in range(len(transcript))
+    ]
+    spliced = transcript.splice(parts)
+    assert (edited.to_json(), edited.tokens()) == (spliced.to_json(), spliced.tokens())
+    assert edited.fingerprint == spliced.fingerprint
+    if len(by_message) > 1:
+        with pytest.raises(turnfold.errors.ArgumentError, match="in order"):
+            transcript.edited(list(reversed(by_message.items())))
 
 
 def identifiers_one_by_one(transcript: Transcript, result: Transcript, start: int, stop: int) -> None:

@@ -127,8 +127,7 @@ def test_splice(case: dict[str, Any]) -> None:
 @each("splice", "rewrite")
 def test_rewrite(case: dict[str, Any]) -> None:
     transcript = Transcript.from_json(case["body"].encode(), format=case["format"])
-    blocks, texts = [block for block, _ in case["texts"]], [text for _, text in case["texts"]]
-    edits = [case["message"]], [len(blocks)], blocks, texts
+    edits = [(case["message"], tuple((block, text) for block, text in case["texts"]))]
     assert outcome(lambda: transcript.kernel.rewrite(edits)[0]) == case["expect"]
     if "json" in case["expect"]:
         assert transcript.rewrite(case["message"], dict(case["texts"])).decode() == case["expect"]["json"]

@@ -4,6 +4,7 @@ What goes through them is pickled, as both ends are the same program; the bytes 
 """
 
 import contextlib
+import gc
 import os
 import pickle
 import signal
@@ -26,6 +27,9 @@ if sys.platform == "linux":
     import fcntl
 
 _PICKLED: Final = 5
+_COLLECTED_AT: Final = 10_000
+"""The collector of cycles looks for them after so many new objects that could be in one: a document makes some hundreds
+that are in none."""
 _PIPE_BYTES: Final = 1 << 20
 """What waits in a pipe, where the system lets a user have so much: who writes goes on meanwhile."""
 
@@ -112,6 +116,7 @@ def serve() -> None:
         _widen(pipe.fileno())
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         instructions, among = pickle.load(given)  # noqa: S301  # what this program has written
+        gc.set_threshold(_COLLECTED_AT)
         # Half of it: what documents share, they share with the ones beside them.
         share_caches(2 * among)
         if instructions.encoding is not None:

@@ -1,6 +1,6 @@
 """Splice a plan's result together, then judge it: scanned again, counted again, compared with the input."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final, Self, assert_never
 
@@ -18,7 +18,7 @@ from turnfold.model.summary import Usage
 from turnfold.model.thinking import ThinkingReport
 from turnfold.objects import Message
 from turnfold.planning.fill import Opening, openings
-from turnfold.planning.rewritten import Edited, edited_texts, stripped_message
+from turnfold.planning.rewritten import edited_texts, stripped_message
 from turnfold.planning.wrapper import recognise
 from turnfold.transcript import Transcript
 
@@ -165,48 +165,49 @@ def apply_opened(
         raise ArgumentError(f"The plan has {len(opened)} holes, and {len(summaries)} summaries were given")
     texts = [opening.message(summary) for opening, summary in zip(opened, summaries, strict=True)]
     messages = [transcript.text_message(opening.hole.role, text) for opening, text in zip(opened, texts, strict=True)]
-    parts, summary_at = parts_of(transcript, plan.tiles, messages, transcript.encoding(plan.encoding, plan.model))
-    return _judge(transcript, transcript.splice(parts), plan, opened, texts=texts, summary_at=summary_at)
+    encoding = transcript.encoding(plan.encoding, plan.model)
+    edited, parts, summary_at = parts_of(transcript, plan.tiles, messages, encoding)
+    return _judge(transcript, edited.splice(parts), plan, opened, texts=texts, summary_at=summary_at)
 
 
 def parts_of(
     transcript: Transcript, tiles: Sequence[Tile], summaries: Sequence[bytes], encoding: str
-) -> tuple[list[range | bytes], int]:
+) -> tuple[Transcript, list[range | bytes], int]:
     """Return what `tiles` make of the messages that they cover, with `summaries` as the messages of their holes.
 
-    Also the place of the first summary in it. Texts are cut in `encoding`.
+    These are parts of a transcript in which messages have their other texts already. Also the place of the first
+    summary among them. Texts are cut in `encoding`.
     """
+    edits = [
+        (tile.start, edited_texts(transcript, tile, encoding) if tile.blocks else tile.replaced)
+        for tile in tiles
+        if isinstance(tile, EditBlocks)
+    ]
+    edited = transcript.edited(edits) if edits else transcript
     parts: list[range | bytes] = []
+    start = stop = tiles[0].start if tiles else 0
     summary_at: int | None = None
     waiting = iter(summaries)
-    edits = [tile for tile in tiles if isinstance(tile, EditBlocks)]
-    edited = iter(transcript.rewrite_each((tile.start, _texts(transcript, tile, encoding)) for tile in edits))
     for tile in tiles:
+        if isinstance(tile, KeepRange) or (isinstance(tile, EditBlocks) and not tile.stripped):
+            stop = tile.stop
+            continue
+        parts.append(range(start, stop))
+        start = stop = tile.stop
         match tile:
-            case KeepRange(start, stop):
-                parts.append(range(start, stop))
-            case EditBlocks(stripped=stripped):
-                message = next(edited)
-                parts.append(stripped_message(transcript.splice([message]), 0, stripped) if stripped else message)
+            case EditBlocks(stripped=blocks) | StripBlocks(blocks=blocks):
+                parts.append(stripped_message(edited, tile.start, blocks))
             case SummaryHole(kept=kept):
                 if summary_at is None:
                     summary_at = sum(len(part) if isinstance(part, range) else 1 for part in parts)
                 parts.append(next(waiting))
                 parts += [_kept(transcript, one) for one in kept]
-            case StripBlocks():
-                parts.append(_kept(transcript, tile))
             case DropRange():
                 pass
             case _:
                 assert_never(tile)
-    return parts, summary_at or 0
-
-
-def _texts(transcript: Transcript, tile: EditBlocks, encoding: str) -> dict[int, str]:
-    if not tile.blocks:
-        return dict(tile.replaced)
-    edit = Edited(tile.blocks, tile.max_tokens, tile.side, tile.replaced)
-    return edited_texts(transcript, tile.start, edit, encoding)
+    parts.append(range(start, stop))
+    return edited, parts, summary_at or 0
 
 
 def _kept(transcript: Transcript, tile: KeepRange | StripBlocks) -> range | bytes:
@@ -259,8 +260,8 @@ def _task_kept(transcript: Transcript, plan: CompactionPlan, opened: Sequence[Op
     first = next((index for index, speaker in enumerate(transcript.speakers) if speaker == "user"), None)
     if first is None:
         return "absent"
-    dropped = any(isinstance(tile, DropRange) and tile.start <= first < tile.stop for tile in plan.tiles)
-    return "dropped" if dropped else "message"
+    holding = next((tile for tile in plan.tiles if first < tile.stop), None)
+    return "dropped" if isinstance(holding, DropRange) else "message"
 
 
 def _identifiers(
@@ -283,14 +284,16 @@ def _identifiers(
     )
 
 
-def edited_or_dropped(plan: CompactionPlan) -> Iterator[range]:
+def edited_or_dropped(plan: CompactionPlan) -> list[range]:
     """Return the messages that `plan` changes where they are or leaves out, without those of its holes.
 
     What the provider has folded is not among them: that is its own to keep.
     """
-    for tile in plan.tiles:
-        if isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy"):
-            yield range(tile.start, tile.stop)
+    return [
+        range(tile.start, tile.stop)
+        for tile in plan.tiles
+        if isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy")
+    ]
 
 
 def _tail(result: Transcript, plan: CompactionPlan) -> int:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
+from msgspec import structs
+
 from turnfold.model.plan import (
     DropRange,
     EditBlocks,
@@ -20,7 +22,7 @@ from turnfold.model.scan import ScanOptions
 from turnfold.model.summary import SummaryRecord
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
-from turnfold.planning.rewritten import Edited, edited_texts
+from turnfold.planning.rewritten import edited_texts
 from turnfold.planning.selection import NotSelected, Selection
 from turnfold.transcript import Transcript
 
@@ -79,7 +81,7 @@ class Draft:
     limit_tokens: int | None = None
     head_tokens: int = 0
     time: str | None = None
-    edited: dict[int, Edited] = field(default_factory=dict)
+    edited: dict[int, EditBlocks] = field(default_factory=dict)
     stripped: dict[int, Stripped] = field(default_factory=dict)
     reasons: list[NotSelected] = field(default_factory=list)
     _saved: dict[int, int] = field(default_factory=dict)
@@ -168,25 +170,31 @@ class Draft:
                 del self.edited[index]
                 self._saved_tokens -= self._saved.pop(index)
 
-    def edit(self, edits: Iterable[tuple[int, Edited]], at_once: int = 1) -> bool:
+    def edit(self, edits: Iterable[EditBlocks], at_once: int = 1) -> bool:
         """Put each edit in the place of what was decided for its message, if it saves more, until the target is met.
 
         Returns whether any did. `edits` is read as far as it is needed, and up to as far again, or `at_once`.
         """
         coming, saved, before = iter(edits), self._saved, self._saved_tokens
+        transcript, measure = self.transcript, self.measure
         while not self.is_met() and (some := list(islice(coming, at_once))):
-            transcript, measure = self.transcript, self.measure
-            texts = [(index, edited_texts(transcript, index, edit, measure.encoding)) for index, edit in some]
+            texts = [
+                (edit.start, edited_texts(transcript, edit, measure.encoding) if edit.blocks else edit.replaced)
+                for edit in some
+            ]
             over = self.tokens_with_most() - self.target_tokens
-            for (index, edit), tokens in zip(some, measure.edited(texts), strict=True):
+            each, rounded = measure.each, self._rounded_tokens
+            for edit, tokens in zip(some, measure.edited(texts), strict=True):
                 if over <= 0 and self.target_is_limit:
                     break
-                more = measure.each[index] - tokens - saved.get(index, 0)
+                index = edit.start
+                earlier = saved.get(index)
+                more = each[index] - tokens - (earlier or 0)
                 if more <= 0:
                     continue
-                over -= more if index in saved else more - self._rounded_tokens
+                over -= more - rounded if earlier is None else more
                 self._saved_tokens += more
-                self.edited[index], saved[index] = edit, saved.get(index, 0) + more
+                self.edited[index], saved[index] = edit, more + (earlier or 0)
             at_once = min(2 * at_once, MOST_AT_ONCE)
         return self._saved_tokens > before
 
@@ -197,22 +205,19 @@ class Draft:
 
     def tiles(self, summary_tokens: int) -> tuple[Tile, ...]:
         """Return the draft as tiles, with a summary message of at most `summary_tokens`."""
-        return tuple(self._tiles(summary_tokens))
-
-    def _tiles(self, summary_tokens: int) -> Iterator[Tile]:
         folded, selection, at = self.ground.folded, self.selection, 0
+        tiles: list[Tile] = []
         if folded:
-            yield from self._kept(at, folded.start)
-            yield DropRange(folded.start, folded.stop, "folded")
+            tiles += (*self._kept(at, folded.start), DropRange(folded.start, folded.stop, "folded"))
             at = folded.stop
         if selection is not None:
-            yield from self._kept(at, selection.start)
+            tiles += self._kept(at, selection.start)
             at = selection.stop
             if self.hole is None:
-                yield from self._dropped(selection)
+                tiles += self._dropped(selection)
             else:
-                yield self._summary(self.hole, summary_tokens)
-        yield from self._kept(at, len(self.transcript))
+                tiles.append(self._summary(self.hole, summary_tokens))
+        return (*tiles, *self._kept(at, len(self.transcript)))
 
     def _summary(self, hole: Hole, summary_tokens: int) -> SummaryHole:
         return SummaryHole(
@@ -253,19 +258,20 @@ class Draft:
                 if isinstance(tile, KeepRange | StripBlocks):
                     yield tile
 
-    def _kept(self, start: int, stop: int) -> Iterator[Tile]:
+    def _kept(self, start: int, stop: int) -> list[Tile]:
         """Return tiles of messages that stay, as they are or edited."""
+        tiles: list[Tile] = []
         for index in sorted(self.edited.keys() | self.stripped.keys()):
             if not start <= index < stop:
                 continue
             if start < index:
-                yield KeepRange(start, index)
+                tiles.append(KeepRange(start, index))
             edit, strip = self.edited.get(index), self.stripped.get(index)
-            blocks = () if strip is None else strip.blocks
-            if edit is None:
-                yield StripBlocks(index, index + 1, blocks)
-            else:
-                yield EditBlocks(index, index + 1, edit.blocks, edit.max_tokens, blocks, edit.side, edit.replaced)
+            if edit is not None:
+                tiles.append(edit if strip is None else structs.replace(edit, stripped=strip.blocks))
+            elif strip is not None:
+                tiles.append(StripBlocks(index, index + 1, strip.blocks))
             start = index + 1
         if start < stop:
-            yield KeepRange(start, stop)
+            tiles.append(KeepRange(start, stop))
+        return tiles

@@ -4,17 +4,16 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import groupby
-from operator import attrgetter
+from operator import itemgetter
 from typing import Final
-
-import msgspec
 
 from turnfold.checks import open_results
 from turnfold.meter import count_many
+from turnfold.model.plan import EditBlocks
 from turnfold.model.policy import DedupeResults, MaskResults, TruncateResults
 from turnfold.model.selection import Scope, Tail
 from turnfold.planning.draft import MOST_AT_ONCE, Draft
-from turnfold.planning.rewritten import UNEDITED, Edited
+from turnfold.planning.rewritten import replacing
 from turnfold.planning.scope import on_grid, resolved, spares, tail_start
 from turnfold.transcript import Transcript
 
@@ -23,25 +22,13 @@ _LONGEST_NAME: Final = 64
 _LONGEST_MASK_BYTES: Final = 1 << 10
 """What such a line takes at most, though every character of the name were escaped."""
 
-_BY_MESSAGE: Final = attrgetter("message")
+_BY_MESSAGE: Final = itemgetter(0)
 
+_Open = tuple[int, int, int, str | None, str | None]
+"""A result that may still change: message, block, tokens, tool, and its text where that was asked for."""
 
-class _Open(msgspec.Struct, frozen=True, gc=False):
-    """A result that may still change: where it stands, its tokens, its tool."""
-
-    message: int
-    block: int
-    tokens: int
-    tool: str | None
-
-
-class _Masked(msgspec.Struct, frozen=True, gc=False):
-    """A result that may be masked: where it stands, the line for it, its tokens."""
-
-    message: int
-    block: int
-    line: str
-    tokens: int
+_Masked = tuple[int, int, int, str]
+"""A result that may be masked: message, block, tokens, and the line for it."""
 
 
 def truncate_results(draft: Draft, step: TruncateResults) -> None:
@@ -50,10 +37,10 @@ def truncate_results(draft: Draft, step: TruncateResults) -> None:
         return
     results = _open(draft, step.keep, step.scope)
     most: dict[int, int] = {}
-    for one in results:
-        most[one.message] = max(one.tokens, most.get(one.message, 0))
+    for index, _, tokens, _, _ in results:
+        most[index] = max(tokens, most.get(index, 0))
     # Those of one message stay side by side: messages of equal size keep their order.
-    results.sort(key=lambda one: -most[one.message])
+    results.sort(key=lambda one: -most[one[0]])
     changed = False
     for max_tokens in _levels(step):
         changed = draft.edit(_cuts(draft, step, results, max_tokens)) or changed
@@ -66,22 +53,21 @@ def truncate_results(draft: Draft, step: TruncateResults) -> None:
         draft.note("nothing_to_compact", f"No kept tool result counts more than {step.max_tokens} tokens.")
 
 
-def _cuts(
-    draft: Draft, step: TruncateResults, largest_first: Iterable[_Open], max_tokens: int
-) -> Iterator[tuple[int, Edited]]:
+def _cuts(draft: Draft, step: TruncateResults, largest_first: Iterable[_Open], max_tokens: int) -> Iterator[EditBlocks]:
     for index, results in groupby(largest_first, _BY_MESSAGE):
-        large = tuple([one.block for one in results if one.tokens > max_tokens])
+        large = tuple([block for _, block, tokens, _, _ in results if tokens > max_tokens])
         if not large:
             return
         before = draft.edited.get(index)
-        yield index, Edited(large, max_tokens, step.side, () if before is None else before.replaced)
+        replaced = () if before is None else before.replaced
+        yield EditBlocks(index, index + 1, large, max_tokens, side=step.side, replaced=replaced)
 
 
 def mask_results(draft: Draft, step: MaskResults) -> None:
     """Mask old tool results, the oldest first."""
     masked = [
-        _Masked(one.message, one.block, _line("Old", one.tool, one.tokens), one.tokens)
-        for one in _open(draft, step.keep, step.scope, step.grid)
+        (index, block, tokens, _line("Old", tool, tokens))
+        for index, block, tokens, tool, _ in _open(draft, step.keep, step.scope, step.grid)
     ]
     if not draft.edit(_masks(draft, masked, step.scope.min_tokens), MOST_AT_ONCE) and not draft.is_met():
         draft.note("nothing_to_compact", "No old tool result would be shorter as one line.")
@@ -90,7 +76,7 @@ def mask_results(draft: Draft, step: MaskResults) -> None:
 def dedupe_results(draft: Draft, step: DedupeResults) -> None:
     """Replace results that a later one repeats, or whose file was read again by the same call."""
     ground, transcript = draft.ground, draft.transcript
-    wanted = {(one.message, one.block): one.tokens for one in _open(draft, step.keep, step.scope)}
+    wanted = {(index, block): tokens for index, block, tokens, _, _ in _open(draft, step.keep, step.scope)}
     reads = _reads(transcript) if step.superseded else frozenset[tuple[int, int]]()
     parts = list(transcript.parts(0, len(transcript)))
     said: set[tuple[str, str, str]] = set()
@@ -108,8 +94,8 @@ def dedupe_results(draft: Draft, step: DedupeResults) -> None:
         tokens = wanted.get((pair.result_message, pair.result_block))
         if tokens is not None and (repeated or outdated):
             line = _line("Repeated" if repeated else "Outdated", call.name, tokens)
-            found.append(_Masked(pair.result_message, pair.result_block, line, tokens))
-    found.sort(key=_BY_MESSAGE)
+            found.append((pair.result_message, pair.result_block, tokens, line))
+    found.sort()
     if not draft.edit(_masks(draft, found, step.scope.min_tokens), MOST_AT_ONCE) and not draft.is_met():
         draft.note("nothing_to_compact", "No tool result says what a later one says again.")
 
@@ -119,7 +105,6 @@ def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[_Open]:
     ground, encoding = draft.ground, draft.measure.encoding
     tail = on_grid(ground, resolved(ground, keep, draft.limit_tokens), grid, encoding)
     stop = max(tail_start(ground, tail, encoding), draft.kept_from)
-    spared = spares(ground, scope)
     replaced = {(index, block) for index, edit in draft.edited.items() for block, _ in edit.replaced}
     results = open_results(
         draft.transcript,
@@ -130,24 +115,36 @@ def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[_Open]:
         short_bytes=_LONGEST_MASK_BYTES,
         beginning="[",
     )
-    return [
-        _Open(index, block, tokens, name)
-        for index, block, tokens, name, text in results
-        if (text is None or not _MASK.fullmatch(text)) and (index, block) not in replaced and not spared(index)
-    ]
+    found = [one for one in results if one[4] is None or not _MASK.fullmatch(one[4])]
+    if replaced:
+        found = [one for one in found if one[:2] not in replaced]
+    if scope.pins or scope.exclude_tools:
+        spared = spares(ground, scope)
+        found = [one for one in found if not spared(one[0])]
+    return found
 
 
-def _masks(draft: Draft, results: Sequence[_Masked], min_tokens: int) -> Iterator[tuple[int, Edited]]:
+def _masks(draft: Draft, results: Sequence[_Masked], min_tokens: int) -> Iterator[EditBlocks]:
     """Put a line in the place of each result where that is shorter. Those of a message stand side by side."""
     # A text has no more tokens than bytes, so beside most results a line need not be counted.
-    near = list({one.line: None for one in results if min_tokens <= one.tokens <= 4 * len(one.line)})
+    near = list({line: None for _, _, tokens, line in results if min_tokens <= tokens <= 4 * len(line)})
     left = dict(zip(near, count_many(near, draft.measure.encoding), strict=True))
-    for index, found in groupby(results, _BY_MESSAGE):
-        masks = [
-            (one.block, one.line) for one in found if one.tokens >= min_tokens and left.get(one.line, 0) < one.tokens
-        ]
-        if masks:
-            yield index, draft.edited.get(index, UNEDITED).replacing(masks)
+    at, texts = -1, list[tuple[int, str]]()
+    for index, block, tokens, line in results:
+        if tokens < min_tokens or left.get(line, 0) >= tokens:
+            continue
+        if index != at and texts:
+            yield _masked(draft, at, tuple(texts))
+            texts.clear()
+        at = index
+        texts.append((block, line))
+    if texts:
+        yield _masked(draft, at, tuple(texts))
+
+
+def _masked(draft: Draft, index: int, texts: tuple[tuple[int, str], ...]) -> EditBlocks:
+    before = draft.edited.get(index)
+    return EditBlocks(index, index + 1, replaced=texts) if before is None else replacing(before, texts)
 
 
 def _line(what: str, name: str | None, tokens: int) -> str:

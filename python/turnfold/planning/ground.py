@@ -126,6 +126,18 @@ class Ground:
         calling = {message for message, _, _ in self.transcript.places("tool_call")}
         return tuple([group for group in self.groups if not calling.isdisjoint(group)])
 
+    def start_of_tool_groups(self, count: int) -> int:
+        """Return the first message of the last `count` of them, or `start` where there are fewer. O(calls)."""
+        if count <= 0:
+            return len(self.transcript)
+        calling = {message for message, _, _ in self.transcript.places("tool_call")}
+        for group in reversed(self.groups):
+            if not calling.isdisjoint(group):
+                count -= 1
+                if count == 0:
+                    return group.start
+        return self.start
+
     @cached_property
     def steps(self) -> tuple[int, ...]:
         """The first message of each group in which the model speaks, summaries left out."""

@@ -1,11 +1,11 @@
 """What parts of a request count, for one model, by the number that a limit is kept by."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from turnfold import meter
 from turnfold.model.counts import TokenCount
 from turnfold.model.plan import Fit
-from turnfold.transcript import Transcript
+from turnfold.transcript import Texts, Transcript
 
 
 class Measure:
@@ -32,7 +32,7 @@ class Measure:
 
     def __init__(self, transcript: Transcript, encoding: str | None, model: str | None, fit: Fit) -> None:
         self._transcript = transcript
-        self._empty = transcript.splice([])
+        self._empty: Transcript | None = None
         self._named, self._model, self._bound = encoding, model, fit == "bound"
         self._count = transcript.counter(encoding, model)
         self._each: list[int] | None = None
@@ -78,9 +78,11 @@ class Measure:
 
     def new_message(self, message: bytes) -> int:
         """Say what a new message counts."""
+        if self._empty is None:
+            self._empty = self._transcript.splice([])
         return self.number(self._empty.append(message).tokens(0, 1, encoding=self._named, model=self._model))
 
-    def edited(self, edits: Iterable[tuple[int, Mapping[int, str]]]) -> list[int]:
+    def edited(self, edits: Iterable[tuple[int, Texts]]) -> list[int]:
         """Say what messages would count with other texts in some of their blocks, in one call for all."""
         return self._transcript.edited_tokens(edits, bound=self._bound, encoding=self._named, model=self._model)
 

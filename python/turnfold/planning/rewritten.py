@@ -1,40 +1,25 @@
-"""Messages that stay with other texts, or without some of their blocks, as JSON."""
+"""Messages that stay with other texts, or without some of their blocks."""
 
-import msgspec
+from msgspec import structs
 
 from turnfold.errors import ArgumentError
 from turnfold.meter import truncate, truncate_middle
-from turnfold.model.plan import CutSide
-from turnfold.transcript import Transcript
+from turnfold.model.plan import CutSide, EditBlocks
+from turnfold.transcript import Texts, Transcript
 
 _GAP_TOKENS = 6
 
 
-class Edited(msgspec.Struct, frozen=True, gc=False):
-    """A kept message with other texts: those of `blocks` cut to `max_tokens` tokens each, and those of `replaced`."""
-
-    blocks: tuple[int, ...] = ()
-    max_tokens: int = 0
-    side: CutSide = "both"
-    replaced: tuple[tuple[int, str], ...] = ()
-
-    def replacing(self, texts: list[tuple[int, str]]) -> "Edited":
-        """Return it with these texts in the place of what it does to their blocks."""
-        if not self.blocks and not self.replaced:
-            return Edited(replaced=tuple(sorted(texts)))
-        new = dict(texts)
-        blocks = tuple(block for block in self.blocks if block not in new)
-        return Edited(blocks, self.max_tokens, self.side, tuple(sorted((dict(self.replaced) | new).items())))
+def replacing(edit: EditBlocks, texts: tuple[tuple[int, str], ...]) -> EditBlocks:
+    """Return it with these texts in the place of what it does to their blocks."""
+    new = dict(texts)
+    blocks = tuple(block for block in edit.blocks if block not in new)
+    return structs.replace(edit, blocks=blocks, replaced=tuple(sorted((dict(edit.replaced) | new).items())))
 
 
-UNEDITED = Edited()
-
-
-def edited_texts(transcript: Transcript, index: int, edit: Edited, encoding: str) -> dict[int, str]:
-    """Return the texts that `edit` gives to blocks of message `index`."""
-    if not edit.blocks:
-        return dict(edit.replaced)
-    blocks = transcript.blocks(index)
+def edited_texts(transcript: Transcript, edit: EditBlocks, encoding: str) -> Texts:
+    """Return the texts that `edit` gives to blocks of its message: those that it cuts, and those that it replaces."""
+    blocks = transcript.blocks(edit.start)
     texts = {k: shorter(blocks[k].text, edit.max_tokens, encoding, edit.side) for k in edit.blocks}
     return texts | dict(edit.replaced)
 

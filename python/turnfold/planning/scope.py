@@ -28,11 +28,7 @@ def resolved(ground: Ground, tail: Tail, limit_tokens: int | None) -> Keep:
                 )
             return KeepTokens(int(share * limit_tokens))
         case KeepToolGroups(count):
-            groups = ground.tool_groups
-            if count == 0:
-                return KeepMessages(0)
-            first = groups[-count].start if count <= len(groups) else ground.start
-            return KeepMessages(len(ground.transcript) - first)
+            return KeepMessages(len(ground.transcript) - ground.start_of_tool_groups(count))
         case _:
             return tail
 

@@ -69,8 +69,8 @@ def swap_in(
     if not covers(transcript, stored):
         return "changed"
     new = [message.encode() for message in stored.messages]
-    inner, _ = parts_of(transcript, stored.tiles, new, stored.encoding)
-    swapped = transcript.splice([range(stored.start), *inner, range(stored.stop, len(transcript))])
+    edited, inner, _ = parts_of(transcript, stored.tiles, new, stored.encoding)
+    swapped = edited.splice([range(stored.start), *inner, range(stored.stop, len(transcript))])
     if not checks.scan(swapped, options, before=transcript).ok:
         return "invalid"
     if swapped.tokens().n >= transcript.tokens().n:

@@ -8,7 +8,6 @@ from turnfold.model.thinking import (
     ThinkingReport,
 )
 from turnfold.planning.draft import Draft, Stripped
-from turnfold.planning.rewritten import Edited
 
 _ALONE = "reasoning that is a message of its own belongs to the one after it, and stays"
 _IN_LOOP = "the open tool loop has to start with its reasoning, which stays"
@@ -61,14 +60,10 @@ def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
     for index, block, _ in transcript.places("reasoning", first):
         if transcript.speakers[index] != "assistant" or any(index in going for going in gone):
             continue
-        if index == first and index in draft.edited and block <= min(_edited(draft.edited[index])):
+        if index == first and index in draft.edited and block <= min(draft.edited[index].edited):
             continue
         found[index] = (*found.get(index, ()), block)
     return found
-
-
-def _edited(edit: Edited) -> tuple[int, ...]:
-    return (*edit.blocks, *(block for block, _ in edit.replaced))
 
 
 def _strip(draft: Draft, affected: dict[int, tuple[int, ...]]) -> tuple[int, tuple[str, ...]]:

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::findings::Severity;
 use crate::rules::ResultPlace;
-use crate::transcript::{BlockKind, BlockView, MessageView, Transcript};
+use crate::transcript::{Block, BlockKind, BlockView, MessageView, Transcript};
 
 mod calls;
 mod check;
@@ -257,6 +257,19 @@ pub fn block_at(transcript: &Transcript, at: BlockRef) -> Option<BlockView<'_>> 
 /// Whether a block should have an id and has none.
 pub(crate) fn lacks_id(block: &BlockView<'_>) -> bool {
     block.row.call_id.is_none() && !block.row.by_name && !block.row.whole
+}
+
+/// Whether two blocks, each in its own source, are one to a pass: all but their texts is the same.
+pub(crate) fn is_alike(one: &Block, source: &[u8], other: &Block, other_source: &[u8]) -> bool {
+    let marks = |row: &Block| (row.by_name, row.non_blocking, row.server_side, row.whole, row.family);
+    let labels = |row: &Block| [row.call_id, row.name, row.part_of, row.item_id];
+    one.kind == other.kind
+        && one.binding == other.binding
+        && marks(one) == marks(other)
+        && labels(one)
+            .into_iter()
+            .zip(labels(other))
+            .all(|(one, other)| one.map(|label| label.of(source)) == other.map(|label| label.of(other_source)))
 }
 
 fn key_of<'a>(block: &BlockView<'a>) -> Option<Key<'a>> {

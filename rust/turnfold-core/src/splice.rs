@@ -10,6 +10,9 @@ use crate::json::Document;
 use crate::transcript::{Block, BlockKind, Place, Segment, Source, SourceBytes, Transcript};
 
 pub(crate) mod edits;
+pub(crate) mod texts;
+
+pub use texts::edit;
 
 use edits::Edits;
 

@@ -12,6 +12,7 @@ use crate::json::{self, Unescaping};
 use crate::meter::{CountMemo, HeadMemo};
 use crate::pairs::PairMemo;
 use crate::rules::Folding;
+use crate::splice::texts::CountedEdits;
 
 mod extend;
 mod read;
@@ -382,6 +383,7 @@ pub struct Transcript {
     /// What else the format was found by; `None` where that is not known of every message.
     pub(crate) evidence: Option<Arc<Evidence>>,
     pub(crate) pairs: Arc<PairMemo>,
+    pub(crate) counted_edits: Arc<CountedEdits>,
     /// Those of the body that it was read from (`recent`); empty where it was made otherwise.
     pub(crate) landmarks: Arc<[u64]>,
     pub(crate) head: Arc<Head>,

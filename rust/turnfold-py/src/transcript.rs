@@ -69,8 +69,8 @@ type CountFields = (u64, u64, u64, &'static str);
 /// `message`, `block`, `tokens`, `name`, `text`.
 type OpenResultFields = (usize, usize, u64, Option<String>, Option<String>);
 
-/// Messages, and how many blocks of each have another text; then of all of them the block and the text.
-type EditColumns<'py> = (Vec<usize>, Vec<usize>, Vec<usize>, Vec<Bound<'py, PyString>>);
+/// Messages, each with blocks and their other texts.
+type EditFields<'py> = Vec<(usize, Vec<(usize, Bound<'py, PyString>)>)>;
 
 /// A message, and new texts of some of its blocks.
 type Edit<'a> = (usize, Vec<(usize, Cow<'a, str>)>);
@@ -120,7 +120,7 @@ impl Transcript {
         detached(py, || Ok(Self(splice::splice(&self.0, &parts)?)))
     }
 
-    fn rewrite<'py>(&self, py: Python<'py>, edits: EditColumns<'_>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    fn rewrite<'py>(&self, py: Python<'py>, edits: EditFields<'_>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
         let edits = read(&edits)?;
         let messages = detached(py, || {
             let each = edits
@@ -129,6 +129,11 @@ impl Transcript {
             each.collect::<Result<Vec<_>, Fault>>()
         })?;
         Ok(messages.iter().map(|message| PyBytes::new(py, message)).collect())
+    }
+
+    fn edited(&self, py: Python<'_>, edits: EditFields<'_>) -> PyResult<Self> {
+        let edits = read(&edits)?;
+        detached(py, || Ok(Self(splice::edit(&self.0, &edits)?)))
     }
 
     fn without_blocks<'py>(
@@ -299,7 +304,7 @@ impl Transcript {
         label: &str,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         bound: bool,
-        edits: EditColumns<'_>,
+        edits: EditFields<'_>,
     ) -> PyResult<Vec<u64>> {
         let edits = read(&edits)?;
         detached(py, || {
@@ -556,12 +561,10 @@ impl Transcript {
     }
 }
 
-fn read<'a>((messages, lengths, blocks, texts): &'a EditColumns<'_>) -> PyResult<Vec<Edit<'a>>> {
-    let mut replaced = blocks.iter().zip(texts);
-    let edits = messages.iter().zip(lengths).map(|(message, length)| {
-        let own = replaced.by_ref().take(*length);
-        let own = own.map(|(block, text)| Ok((*block, input::text(text)?)));
-        Ok((*message, own.collect::<PyResult<_>>()?))
+fn read<'a>(edits: &'a EditFields<'_>) -> PyResult<Vec<Edit<'a>>> {
+    let edits = edits.iter().map(|(message, texts)| {
+        let texts = texts.iter().map(|(block, text)| Ok((*block, input::text(text)?)));
+        Ok((*message, texts.collect::<PyResult<_>>()?))
     });
     edits.collect()
 }

@@ -14,8 +14,9 @@ use crate::formats::{Section, WireFormat};
 use crate::json::{self, Document};
 use crate::known::{self, Adding, Found};
 use crate::recent;
-use crate::splice::{self, SpliceError};
-use crate::transcript::{Block, BlockKind, Message, Segment, Source, SourceBytes, TextForm, TextSpan, Transcript};
+use crate::splice::SpliceError;
+use crate::splice::texts::{self, Counted as CountedEdit};
+use crate::transcript::{Block, BlockKind, Message, Segment, TextForm, TextSpan, Transcript};
 
 /// The sums of so many segments are added up in no time.
 const FEW_SEGMENTS: usize = 32;
@@ -155,28 +156,26 @@ impl Transcript {
     }
 
     /// What messages would count alone ([`Transcript::each_tokens`]), each with the texts of some of its blocks replaced
-    /// as [`splice::rewrite_blocks`] does. O(bytes of those messages).
+    /// as [`crate::splice::rewrite_blocks`] does. O(bytes of those messages). They are kept until a transcript is made
+    /// with them by [`crate::splice::edit`], or with others, or this one goes.
     ///
     /// # Errors
-    /// As [`splice::rewrite_blocks`] and [`splice::splice`].
+    /// As [`crate::splice::rewrite_blocks`] and [`crate::splice::splice`].
     pub fn edited_tokens(
         &self,
         asked: &Asked<'_>,
         edits: &[(usize, Vec<(usize, impl AsRef<str>)>)],
     ) -> Result<Vec<TokenCount>, SpliceError> {
         let model = self.counted_for(asked.model);
-        let tokenizer = asked.encoding.tokenizer();
-        let mut adding = Adding::new(self.format);
         let mut found = Vec::with_capacity(edits.len());
+        let mut counted = Vec::with_capacity(edits.len());
         for (message, texts) in edits {
-            let source: Source = Arc::new(splice::rewrite_blocks(self, *message, texts)?);
-            let alone = Segment::from_message(self.format, SourceBytes(source), 0, None)?;
-            let count = alone.messages().first().map_or(TokenCount::ZERO, |message| {
-                alone.look_up_or_count(message, self.format, tokenizer, &mut adding, |counted| counted.count)
-            });
+            let alone = Arc::new(texts::rewritten(self, *message, texts)?);
+            let count = alone.counts_apart(self.format, asked.encoding).range(0..1);
             found.push(self.labelled(self.sent(count, asked.encoding, &model, false), asked.label));
+            counted.push((*message, CountedEdit::new(texts, alone)));
         }
-        adding.finish();
+        self.counted_edits.add(counted);
         Ok(found)
     }
 
@@ -200,6 +199,21 @@ impl Segment {
         match self.counts.slot(encoding) {
             Some(slot) => Cow::Borrowed(slot.get_or_init(make)),
             None => Cow::Owned(make()),
+        }
+    }
+
+    /// The same, with no look at what is known, where nothing is added: for messages that nobody has sent yet.
+    fn counts_apart(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Arc<Counts> {
+        let make = || {
+            let mut counts = Counts::with_capacity(self.len(), self.blocks().len());
+            for message in self.messages() {
+                counts.add(&self.count_message(message, format, encoding.tokenizer()));
+            }
+            Arc::new(counts)
+        };
+        match self.counts.slot(encoding) {
+            Some(slot) => Arc::clone(slot.get_or_init(make)),
+            None => make(),
         }
     }
 

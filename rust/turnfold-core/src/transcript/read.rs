@@ -170,6 +170,7 @@ impl Transcript {
             named: false,
             evidence: None,
             pairs: Arc::default(),
+            counted_edits: Arc::default(),
             landmarks: Arc::default(),
         }
     }

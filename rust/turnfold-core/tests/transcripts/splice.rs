@@ -6,8 +6,12 @@ use std::sync::Arc;
 use crate::bodies::{body, message, read};
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use turnfold_core::findings::scan;
 use turnfold_core::fingerprint::fingerprint;
-use turnfold_core::splice::{Part, SpliceError, remove_blocks, rewrite_blocks, splice};
+use turnfold_core::meter::bounds::Asked;
+use turnfold_core::meter::models::ModelLabel;
+use turnfold_core::pairs::{ScanOptions, check};
+use turnfold_core::splice::{Part, SpliceError, edit, remove_blocks, rewrite_blocks, splice};
 use turnfold_core::{BlockKind, Transcript};
 use turnfold_tokens::Encoding;
 
@@ -229,6 +233,61 @@ proptest! {
                 let middle = &got[start..got.len() - (own.len() - end)];
                 prop_assert_eq!(serde_json::from_slice::<String>(middle).unwrap(), text.clone());
             }
+        }
+    }
+
+    #[test]
+    fn edits_are_what_their_bytes_say(
+        body in body(),
+        texts in prop::collection::vec("\\PC{0,12}", 8),
+        counted in prop::collection::vec(0_u8..3, 8),
+        look_first in any::<bool>(),
+    ) {
+        let transcript = body.read();
+        if look_first {
+            scan(&transcript, &ScanOptions::default());
+            check(&transcript);
+        }
+        let mut edits: Vec<(usize, Vec<(usize, String)>)> = Vec::new();
+        let mut others = Vec::new();
+        let mut parts = Vec::new();
+        for message in transcript.messages() {
+            let text = &texts[message.index % texts.len()];
+            let bodies = message.blocks().filter(|block| block.row.body.is_some());
+            let own: Vec<_> = bodies.map(|block| (block.index, text.clone())).collect();
+            let now = counted[message.index % counted.len()];
+            if own.is_empty() || (now == 0 && message.index % 2 == 0) {
+                parts.push(Part::Keep(message.index..message.index + 1));
+                continue;
+            }
+            match now {
+                0 => {}
+                1 => others.push((message.index, own.clone())),
+                _ => others.push((message.index, vec![(own[0].0, String::from("another text"))])),
+            }
+            parts.push(Part::Insert(rewrite_blocks(&transcript, message.index, &own).unwrap()));
+            edits.push((message.index, own));
+        }
+        let asked = Asked { encoding: Encoding::O200kBase, label: ModelLabel::Exact, model: None, range: None };
+        let counts = transcript.edited_tokens(&asked, &others).unwrap();
+        let got = edit(&transcript, &edits).unwrap();
+        let twin = reread(&splice(&transcript, &parts).unwrap());
+        prop_assert_eq!(got.to_json(), splice(&transcript, &parts).unwrap().to_json());
+        prop_assert_eq!(rows(&got), rows(&twin));
+        prop_assert_eq!(scan(&got, &ScanOptions::default()), scan(&twin, &ScanOptions::default()));
+        prop_assert_eq!(check(&got), check(&twin));
+        for encoding in Encoding::ALL {
+            prop_assert_eq!(got.tokens(encoding, None), twin.tokens(encoding, None));
+        }
+        let each = got.each_tokens(&asked);
+        for ((message, texts), count) in others.iter().zip(&counts) {
+            if edits.iter().any(|(edited, same)| edited == message && same == texts) {
+                prop_assert_eq!(*count, each[*message]);
+            }
+        }
+        if edits.len() > 1 {
+            edits.reverse();
+            prop_assert!(matches!(edit(&transcript, &edits), Err(SpliceError::Argument(_))));
         }
     }
 
