@@ -158,6 +158,10 @@ fn date(text: &[char], at: usize) -> Option<usize> {
     }
     let last = |end: usize| (!word_at(text, end)).then_some(end);
     if !is_digit(first) {
+        // A month begins with few of the letters, and this is asked at every word.
+        if !matches!(first, 'j' | 'f' | 'm' | 'a' | 's' | 'o' | 'n' | 'd') {
+            return None;
+        }
         return MONTHS.iter().find_map(|month| {
             let end = starts_with(text, at, month)?;
             let space = end + usize::from(is(text, end, '.'));
