@@ -75,7 +75,7 @@ def test_documents_are_those_of_a_reader(lines, end, place):
     [
         ("empty.jsonl", b""),
         ("one.json", BODY % b"a"),
-        ("packed.jsonl.gz", gzip.compress(BODY % b"a" + b"\n" + BODY % b"b")),
+        ("packed.jsonl.gz", gzip.compress(BODY % b"a" + b"\n" + BODY % b"b", mtime=0)),
         ("zeros.jsonl", b"a\0b\nc\n"),
         ("log.jsonl", (SAMPLES / "claude_code.jsonl").read_bytes()),
     ],
