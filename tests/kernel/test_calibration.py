@@ -4,7 +4,7 @@ import random
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import turnfold
@@ -27,18 +27,21 @@ def test_it_converges(ratio: float, noise: float, seed: int) -> None:
     assert calibration.deviation <= 2 * noise / 3**0.5 + 1e-3
 
 
+@settings(max_examples=40)
 @given(st.floats(0.6, 1.6), st.integers(0, 2**32))
 def test_most_reports_lie_in_the_interval(ratio: float, seed: int) -> None:
     chance = random.Random(seed)
-    calibration = turnfold.Calibration()
     held = 0
-    for index in range(200):
-        count = estimated(chance.randint(500, 50_000))
-        usage = round(count.n * ratio * chance.gauss(1, 0.05))
-        found = calibration.apply(count)
-        held += index >= 50 and found.lo <= usage <= found.hi
-        calibration = calibration.observe(count, usage)
-    assert held >= 144
+    for _ in range(8):
+        calibration = turnfold.Calibration()
+        for index in range(200):
+            count = estimated(chance.randint(500, 50_000))
+            usage = round(count.n * ratio * chance.gauss(1, 0.05))
+            found = calibration.apply(count)
+            held += index >= 50 and found.lo <= usage <= found.hi
+            calibration = calibration.observe(count, usage)
+    # 99.5 % are, give or take 0.24 % for so many.
+    assert held >= 0.98 * 8 * 150
 
 
 @given(st.floats(0.6, 1.6), st.floats(2, 50), st.booleans(), st.integers(0, 2**32))
