@@ -9,8 +9,8 @@ import pytest
 
 from turnfold import Skip, Transcript, compact_sync, meter, presets
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRequest, ToolDigest
-from turnfold.summarizers.extractive.statements import Statement, statements_of
 from turnfold.summarizers.rules import Rules
+from turnfold.testing.statements import Statement, statements_of
 
 TALK = (
     "The chart in the corner looked fine when we went through it, and the colours were all right.",

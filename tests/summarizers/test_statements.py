@@ -2,7 +2,7 @@
 
 import pytest
 
-from turnfold.summarizers.extractive.statements import Statement, statements_of
+from turnfold.testing.statements import Statement, statements_of
 
 
 def made(*texts: str) -> list[Statement]:

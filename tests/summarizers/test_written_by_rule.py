@@ -20,7 +20,7 @@ from turnfold.prompts.schema import SummarySchema, Topic
 from turnfold.prompts.schemas import SCHEMAS
 from turnfold.quoting import neutralise
 from turnfold.summarizers.extractive import cues
-from turnfold.summarizers.extractive.statements import statements_of
+from turnfold.testing.statements import statements_of
 
 STATE_WORTH = 6.0
 AGE = 0.08
