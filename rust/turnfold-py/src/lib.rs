@@ -7,6 +7,7 @@ mod caches;
 mod checks;
 mod digests;
 mod door;
+mod edits;
 mod identifiers;
 mod input;
 mod json;

@@ -16,6 +16,7 @@ use turnfold_core::{MessageView, Role, json};
 
 use crate::digests::{DigestColumns, columns};
 use crate::door::{Fault, Rows, Text, attached, by_size, detached};
+use crate::edits::{self, EditFields};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
 use crate::options::ScanOptions;
@@ -69,12 +70,6 @@ type CountFields = (u64, u64, u64, &'static str);
 /// `message`, `block`, `tokens`, `name`, `text`.
 type OpenResultFields = (usize, usize, u64, Option<String>, Option<String>);
 
-/// Messages, each with blocks and their other texts.
-type EditFields<'py> = Vec<(usize, Vec<(usize, Bound<'py, PyString>)>)>;
-
-/// A message, and new texts of some of its blocks.
-type Edit<'a> = (usize, Vec<(usize, Cow<'a, str>)>);
-
 /// A range of messages to keep, or the JSON of a new one.
 #[derive(FromPyObject)]
 enum PartArgument<'py> {
@@ -121,7 +116,7 @@ impl Transcript {
     }
 
     fn rewrite<'py>(&self, py: Python<'py>, edits: EditFields<'_>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let edits = read(&edits)?;
+        let edits = edits::read(&edits)?;
         let messages = detached(py, || {
             let each = edits
                 .iter()
@@ -132,7 +127,7 @@ impl Transcript {
     }
 
     fn edited(&self, py: Python<'_>, edits: EditFields<'_>) -> PyResult<Self> {
-        let edits = read(&edits)?;
+        let edits = edits::read(&edits)?;
         detached(py, || Ok(Self(splice::edit(&self.0, &edits)?)))
     }
 
@@ -306,7 +301,7 @@ impl Transcript {
         bound: bool,
         edits: EditFields<'_>,
     ) -> PyResult<Vec<u64>> {
-        let edits = read(&edits)?;
+        let edits = edits::read(&edits)?;
         detached(py, || {
             let asked = self.asked(&encoding, label, model.as_deref(), None)?;
             let counts = self.0.edited_tokens(&asked, &edits)?.into_iter();
@@ -559,14 +554,6 @@ impl Transcript {
             format!("Messages [{start}, {stop}) do not lie in a transcript of {len}"),
         ))
     }
-}
-
-fn read<'a>(edits: &'a EditFields<'_>) -> PyResult<Vec<Edit<'a>>> {
-    let edits = edits.iter().map(|(message, texts)| {
-        let texts = texts.iter().map(|(block, text)| Ok((*block, input::text(text)?)));
-        Ok((*message, texts.collect::<PyResult<_>>()?))
-    });
-    edits.collect()
 }
 
 fn number(count: TokenCount, bound: bool) -> u64 {
