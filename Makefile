@@ -29,7 +29,7 @@ $(shell \
   fi)
 endef
 
-.PHONY: help toolchain venv build demo test linear lint bench fuzz clean
+.PHONY: help toolchain venv build demo test linear lint bench fuzz arm clean
 
 help:
 	@echo "make demo   compact the bundled samples and print a table"
@@ -38,6 +38,7 @@ help:
 	@echo "make linear instructions as transcripts double, counted by valgrind"
 	@echo "make bench  benchmarks, each checking its answer"
 	@echo "make fuzz   coverage-guided fuzzing, FUZZ_SECONDS=60 a target"
+	@echo "make arm    the Rust tests compiled for 64-bit ARM, run by an emulator"
 	@echo "make build  only the extension      make clean  remove what make made"
 
 toolchain:
@@ -100,6 +101,16 @@ fuzz: $(CARGO_FUZZ)
 	  "$(CARGO_FUZZ)" run $(FUZZ_OPTIONS) "$$name" "fuzz/corpus/$$name" "target/fuzz/seeds/$$name" -- \
 	    -dict="fuzz/$${target#*:}.dict" -max_total_time="$(FUZZ_SECONDS)" -max_len=4096 -timeout=20 -verbosity=0; \
 	done
+
+# The tests of the two crates without Python, compiled for 64-bit ARM and run by an emulator. Linked whole: emulators have
+# hung in a dynamic loader that was not their machine's own.
+ARM := aarch64-unknown-linux-gnu
+
+arm: | toolchain
+	RUSTFLAGS="-C target-feature=+crt-static" PROPTEST_CASES=$(or $(PROPTEST_CASES),32) \
+	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64-static \
+	  cargo test --quiet --release --target $(ARM) -p turnfold-tokens -p turnfold-core --lib --tests
 
 clean:
 	rm -rf "$(VENV)" target dist demo-output python/turnfold/_core*.so
