@@ -105,12 +105,17 @@ fuzz: $(CARGO_FUZZ)
 # The tests of the two crates without Python, compiled for 64-bit ARM and run by an emulator. Linked whole: emulators have
 # hung in a dynamic loader that was not their machine's own.
 ARM := aarch64-unknown-linux-gnu
+ARM_CRATES := rust/turnfold-core rust/turnfold-tokens
+# All but `instructions`, which counts those of this machine.
+ARM_TESTS := $(filter-out instructions,$(notdir \
+  $(basename $(wildcard $(ARM_CRATES:=/tests/*.rs))) \
+  $(patsubst %/main.rs,%,$(wildcard $(ARM_CRATES:=/tests/*/main.rs)))))
 
 arm: | toolchain
 	RUSTFLAGS="-C target-feature=+crt-static" PROPTEST_CASES=$(or $(PROPTEST_CASES),32) \
 	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
 	  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64-static \
-	  cargo test --quiet --release --target $(ARM) -p turnfold-tokens -p turnfold-core --lib --tests
+	  cargo test --quiet --release --target $(ARM) $(patsubst %,-p %,$(notdir $(ARM_CRATES))) --lib $(patsubst %,--test %,$(ARM_TESTS))
 
 clean:
 	rm -rf "$(VENV)" target dist demo-output python/turnfold/_core*.so
