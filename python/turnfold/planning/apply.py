@@ -178,11 +178,7 @@ def parts_of(
     These are parts of a transcript in which messages have their other texts already. Also the place of the first
     summary among them. Texts are cut in `encoding`.
     """
-    edits = [
-        (tile.start, edited_texts(transcript, tile, encoding) if tile.blocks else tile.replaced)
-        for tile in tiles
-        if isinstance(tile, EditBlocks)
-    ]
+    edits = [(tile.start, edited_texts(transcript, tile, encoding)) for tile in tiles if isinstance(tile, EditBlocks)]
     edited = transcript.edited(edits) if edits else transcript
     parts: list[range | bytes] = []
     start = stop = tiles[0].start if tiles else 0

@@ -178,10 +178,7 @@ class Draft:
         coming, saved, before = iter(edits), self._saved, self._saved_tokens
         transcript, measure = self.transcript, self.measure
         while not self.is_met() and (some := list(islice(coming, at_once))):
-            texts = [
-                (edit.start, edited_texts(transcript, edit, measure.encoding) if edit.blocks else edit.replaced)
-                for edit in some
-            ]
+            texts = [(edit.start, edited_texts(transcript, edit, measure.encoding)) for edit in some]
             over = self.tokens_with_most() - self.target_tokens
             each, rounded = measure.each, self._rounded_tokens
             for edit, tokens in zip(some, measure.edited(texts), strict=True):

@@ -123,16 +123,19 @@ class Ground:
     @cached_property
     def tool_groups(self) -> tuple[range, ...]:
         """The groups that hold a call with its results. O(blocks)."""
-        calling = {message for message, _, _ in self.transcript.places("tool_call")}
-        return tuple([group for group in self.groups if not calling.isdisjoint(group)])
+        return tuple([group for group in self.groups if not self._calling.isdisjoint(group)])
+
+    @cached_property
+    def _calling(self) -> frozenset[int]:
+        """The messages with calls."""
+        return frozenset(message for message, _, _ in self.transcript.places("tool_call"))
 
     def start_of_tool_groups(self, count: int) -> int:
         """Return the first message of the last `count` of them, or `start` where there are fewer. O(calls)."""
         if count <= 0:
             return len(self.transcript)
-        calling = {message for message, _, _ in self.transcript.places("tool_call")}
         for group in reversed(self.groups):
-            if not calling.isdisjoint(group):
+            if not self._calling.isdisjoint(group):
                 count -= 1
                 if count == 0:
                     return group.start

@@ -19,6 +19,8 @@ def replacing(edit: EditBlocks, texts: tuple[tuple[int, str], ...]) -> EditBlock
 
 def edited_texts(transcript: Transcript, edit: EditBlocks, encoding: str) -> Texts:
     """Return the texts that `edit` gives to blocks of its message: those that it cuts, and those that it replaces."""
+    if not edit.blocks:
+        return edit.replaced
     blocks = transcript.blocks(edit.start)
     texts = {k: shorter(blocks[k].text, edit.max_tokens, encoding, edit.side) for k in edit.blocks}
     return texts | dict(edit.replaced)

@@ -9,7 +9,6 @@
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use crate::findings::Severity;
@@ -111,35 +110,17 @@ impl PairTable {
     /// pair by name, k being how many calls of that name stand before the call; `fn:<name>` in a form that never has
     /// ids. `None` where there is nothing of it. O(log blocks).
     pub fn call_id(&self, transcript: &Transcript, at: BlockRef) -> Option<String> {
-        let mut id = String::new();
-        self.write_call_id(transcript, at, &mut id).then_some(id)
-    }
-
-    /// Appends to `out` what [`PairTable::call_id`] gives; whether there was anything.
-    fn write_call_id(&self, transcript: &Transcript, at: BlockRef, out: &mut String) -> bool {
-        let Some(block) = block_at(transcript, at) else {
-            return false;
-        };
+        let block = block_at(transcript, at)?;
         if !block.row.by_name || block.row.family > 0 {
-            let Some(id) = block.call_id() else { return false };
-            out.push_str(&id);
-            return true;
+            return block.call_id().map(Cow::into_owned);
         }
         let known = self.named.binary_search_by_key(&at, |named| named.at);
         let known = known.ok().and_then(|k| self.named.get(k));
-        match known.and_then(|named| named.call) {
-            Some(call) if call != at => self.write_call_id(transcript, call, out),
-            _ => {
-                let Some(name) = block.name() else { return false };
-                if known.is_none() {
-                    out.push_str("fn:");
-                }
-                out.push_str(&name);
-                if let Some(named) = known.filter(|named| named.call.is_some()) {
-                    let _ = write!(out, "#{}", named.number);
-                }
-                true
-            }
+        match known.map(|named| (named.call, named.number)) {
+            Some((Some(call), _)) if call != at => self.call_id(transcript, call),
+            Some((Some(_), number)) => Some(format!("{}#{number}", block.name()?)),
+            Some((None, _)) => block.name().map(Cow::into_owned),
+            None => Some(format!("fn:{}", block.name()?)),
         }
     }
 }

@@ -105,16 +105,7 @@ pub(crate) fn assemble(transcript: &Transcript, parts: &[Part]) -> Result<Transc
         }
     }
     keep(transcript, &kept, &mut segments);
-    let assembled = Transcript::from_segments(
-        transcript.format,
-        transcript.format_reason.clone(),
-        Arc::clone(&transcript.head),
-        segments,
-    );
-    Ok(Transcript {
-        named: transcript.named,
-        ..assembled
-    })
+    Ok(transcript.with_segments(segments))
 }
 
 /// Adds the segments of `range`: shared where it takes one whole, sliced where it takes a part.

@@ -476,7 +476,8 @@ impl Transcript {
     }
 
     /// The messages that the provider's latest summary stands for: all between the instructions and it. Empty where there
-    /// is none, and where only the user's messages precede one that hands them back ([`Folding::AllButUser`]). O(segments) where there is none, else O(messages).
+    /// is none, and where only the user's messages precede one that hands them back ([`Folding::AllButUser`]).
+    /// O(segments) where there is none, else O(messages).
     pub fn folded(&self) -> Range<usize> {
         let leading = self.leading();
         let folded = leading..self.last_barrier().unwrap_or(leading).max(leading);

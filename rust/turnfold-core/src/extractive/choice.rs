@@ -168,11 +168,11 @@ impl<'a> Chooser<'a> {
 
     fn note(&mut self, index: usize, taken: bool) {
         let Some(one) = self.ranked.get(index) else { return };
+        let section = self.section(one.topic);
         let change = |lines: &mut usize| *lines = if taken { *lines + 1 } else { lines.saturating_sub(1) };
         if let Some(is) = self.taken.get_mut(index) {
             *is = taken;
         }
-        let section = self.headings.get(one.topic as usize).copied().flatten();
         if let Some(lines) = section.and_then(|(section, _)| self.open.get_mut(section)) {
             change(lines);
         }

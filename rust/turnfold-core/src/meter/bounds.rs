@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use turnfold_tokens::{Encoding, Tokenizer, estimate};
 
-use super::count::{Counted, count_text};
+use super::count::{Counted, count_text, exactly};
 use super::models::ModelLabel;
 use super::{TokenCount, difference};
 use crate::known::{self, Found};
@@ -149,7 +149,7 @@ impl Transcript {
         if let Some(counts) = known.and_then(|known| known.counts(tokenizer.encoding())) {
             return Between::of(counts.count);
         }
-        let exact = |text: &str| tokenizer.count(text) as u64;
+        let exact = exactly(tokenizer);
         let mut inside = Between::NOTHING;
         let (mut least, mut most): (Vec<Counted>, Vec<Counted>) = (Vec::new(), Vec::new());
         for block in segment.blocks_of(row) {

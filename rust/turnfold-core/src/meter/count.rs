@@ -195,26 +195,25 @@ impl Segment {
     /// The segment's counts, made on first use. Two threads that come first together both count; one result stays.
     /// Borrowed, as a count of who has them would be written to by all threads, beside what they read.
     pub(crate) fn counts(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Cow<'_, Arc<Counts>> {
-        let make = || Arc::new(self.count(format, encoding.tokenizer()));
+        self.remembered(encoding, || self.count(format, encoding.tokenizer()))
+    }
+
+    fn remembered(&self, encoding: Encoding, make: impl FnOnce() -> Counts) -> Cow<'_, Arc<Counts>> {
         match self.counts.slot(encoding) {
-            Some(slot) => Cow::Borrowed(slot.get_or_init(make)),
-            None => Cow::Owned(make()),
+            Some(slot) => Cow::Borrowed(slot.get_or_init(|| Arc::new(make()))),
+            None => Cow::Owned(Arc::new(make())),
         }
     }
 
     /// The same, with no look at what is known, where nothing is added: for messages that nobody has sent yet.
-    fn counts_apart(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Arc<Counts> {
-        let make = || {
+    fn counts_apart(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Cow<'_, Arc<Counts>> {
+        self.remembered(encoding, || {
             let mut counts = Counts::with_capacity(self.len(), self.blocks().len());
             for message in self.messages() {
                 counts.add(&self.count_message(message, format, encoding.tokenizer()));
             }
-            Arc::new(counts)
-        };
-        match self.counts.slot(encoding) {
-            Some(slot) => Arc::clone(slot.get_or_init(make)),
-            None => make(),
-        }
+            counts
+        })
     }
 
     fn count(&self, format: &'static dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
@@ -281,11 +280,7 @@ impl Segment {
         format: &dyn WireFormat,
         tokenizer: &Tokenizer,
     ) -> MessageCounts {
-        self.count_message_by(message, format, tokenizer, &|text| {
-            #[cfg(test)]
-            crate::work::counted(text.len());
-            tokenizer.count(text) as u64
-        })
+        self.count_message_by(message, format, tokenizer, &exactly(tokenizer))
     }
 
     /// What one message costs, its texts by `count`.
@@ -381,6 +376,15 @@ fn count_part(
     match format.envelope().arguments(&read) {
         Cow::Owned(sent) => counted.sent_as(count(&sent)),
         Cow::Borrowed(_) => counted,
+    }
+}
+
+/// Counts texts by the vocabulary.
+pub(super) fn exactly(tokenizer: &Tokenizer) -> impl Fn(&str) -> u64 {
+    |text| {
+        #[cfg(test)]
+        crate::work::counted(text.len());
+        tokenizer.count(text) as u64
     }
 }
 

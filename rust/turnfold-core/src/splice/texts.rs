@@ -77,21 +77,11 @@ pub fn edit(
         kept = message + 1;
     }
     keep(transcript, &(kept..transcript.len()), &mut segments);
-    let edited = Transcript::from_segments(
-        transcript.format,
-        transcript.format_reason.clone(),
-        Arc::clone(&transcript.head),
-        segments,
-    );
-    Ok(Transcript {
-        named: transcript.named,
-        pairs: if pairs_stay {
-            Arc::clone(&transcript.pairs)
-        } else {
-            edited.pairs
-        },
-        ..edited
-    })
+    let mut edited = transcript.with_segments(segments);
+    if pairs_stay {
+        edited.pairs = Arc::clone(&transcript.pairs);
+    }
+    Ok(edited)
 }
 
 /// A message with other texts as a segment of its own.

@@ -132,18 +132,20 @@ impl Transcript {
         segments.push(Arc::new(segment));
         // A lone value is known by where it stands.
         Segment::merge_tail(&mut segments, usize::from(self.head.lone));
-        let grown = Self::from_segments(
-            self.format,
-            self.format_reason.clone(),
-            Arc::clone(&self.head),
-            segments,
-        );
         Ok(Self {
-            named: self.named,
             evidence: evidence.map(Arc::new),
             pairs: self.pairs.grown(),
-            ..grown
+            ..self.with_segments(segments)
         })
+    }
+
+    /// The same request with other segments; nothing is known of their pairs.
+    pub(crate) fn with_segments(&self, segments: Vec<Arc<Segment>>) -> Self {
+        let (reason, head) = (self.format_reason.clone(), Arc::clone(&self.head));
+        Self {
+            named: self.named,
+            ..Self::from_segments(self.format, reason, head, segments)
+        }
     }
 
     /// A transcript of the given head and segments; segments without a message are dropped.

@@ -10,7 +10,7 @@ use std::fmt;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::TokenCount;
-use super::count::{Counted, count_text};
+use super::count::{Counted, count_text, exactly};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::transcript::{Block, Message, Span, TextForm, TextSpan, Transcript};
@@ -103,7 +103,7 @@ fn holds_items(tools: &[u8]) -> bool {
 fn system_tokens(transcript: &Transcript, encoding: Encoding) -> TokenCount {
     let head = transcript.head();
     let (source, tokenizer) = (head.source.bytes(), encoding.tokenizer());
-    let count = |text: &str| tokenizer.count(text) as u64;
+    let count = exactly(tokenizer);
     let texts = head.system_texts.iter();
     texts
         .map(|text| count_text(transcript.format(), &count, *text, source).count)

@@ -150,8 +150,7 @@ impl Envelope for OpenAiResponsesEnvelope {
     fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
         let reasons = models::is_openai_reasoning(model);
-        let primed = messages + TokenCount::estimate(if reasons { 2 } else { 3 }, 1, 8);
-        let mut sum = primed;
+        let mut sum = messages + TokenCount::estimate(if reasons { 2 } else { 3 }, 1, 8);
         if head.continued {
             sum = sum + TokenCount::estimate(0, 0, MOST_HELD);
         }
