@@ -302,6 +302,10 @@ async def _ask(
                     group.start_soon(fill, hole, request)
     if filling.stopped_by is not None:
         raise filling.stopped_by
+    tried = {attempt.hole for attempt in filling.attempts}
+    unasked = [hole for hole, request in enumerate(prepared.requests) if is_asked(request) and hole not in tried]
+    for member in chain.members[:1]:
+        filling.attempts += [Attempt(member.name, "deadline", hole, "its turn had not come") for hole in unasked]
     filling.seconds = perf_counter() - started
 
 

@@ -191,7 +191,15 @@ async def test_no_time_at_all_gives_the_rules() -> None:
     hanging = Hanging()
     result = finished(await compact(chat(conversation()), POLICY, hanging, deadline_seconds=0))
     assert result.method == "rules"
-    assert result.attempts[-1] == Attempt("rules", "used", 0)
+    assert not hanging.asked.is_set()
+    assert result.attempts == (Attempt("hanging", "deadline", 0, "its turn had not come"), Attempt("rules", "used", 0))
+
+
+async def test_who_waits_for_a_place_until_the_deadline_is_named_too() -> None:
+    calls = anyio.CapacityLimiter(1)
+    calls.acquire_on_behalf_of_nowait("another compaction")
+    result = finished(await compact(chat(conversation()), POLICY, replying("late"), deadline_seconds=0.01, calls=calls))
+    assert result.attempts == (Attempt("fake", "deadline", 0, "its turn had not come"), Attempt("rules", "used", 0))
 
 
 @pytest.mark.parametrize(

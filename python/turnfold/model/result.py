@@ -12,8 +12,8 @@ AttemptOutcome = Literal["used", "cut_to_cap", "repaired", "deadline", "left_beh
 """How one try of one summarizer ended.
 
 `used`; `cut_to_cap`: used, after its text was cut to the cap; `repaired`: used, after its faults were mended;
-`deadline`: the time of the whole call was up before it answered; `left_behind`: the same, and it did not stop when it
-was told to; the name of a fault of its reply
+`deadline`: the time of the whole call was up before it answered, or before its turn came; `left_behind`: the same, and
+it did not stop when it was told to; the name of a fault of its reply
 (`turnfold.model.judgement.ReplyFault`), or of the call that gave none (`turnfold.errors.CallFault`).
 """
 
