@@ -25,7 +25,7 @@ $(shell \
   elif ! rustc --version 2>/dev/null | awk '{ split($$2, v, "."); exit !(v[1] > 1 || v[2] >= 89) }'; then \
     echo "Rust 1.89 or newer is needed, and 'rustc' is older or does not run: say rustup update stable"; \
   elif ! command -v cc >/dev/null 2>&1; then \
-    echo "A C linker is needed by Rust, and 'cc' is not on the PATH: install gcc or clang"; \
+    echo "A C compiler is needed, which links for Rust too, and 'cc' is not on the PATH: install gcc or clang"; \
   fi)
 endef
 

@@ -20,6 +20,10 @@ mod transcript;
 mod unfilled;
 mod vocabularies;
 
+/// Threads free what others made, as tables are shared: that takes no lock of another thread here.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// The compiled kernel. The floors above give it types and defaults; call those.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
