@@ -139,13 +139,51 @@ impl Resolving<'_> {
     /// Resolves the escape at `at`: one past it, and one past what it stands for.
     #[inline(always)]
     fn resolve(&mut self, at: usize, to: usize) -> (usize, usize) {
-        let (letter, width, length) = resolved(self.inner.get(at..).unwrap_or_default());
+        let tail = self.inner.get(at..).unwrap_or_default();
+        let (letter, width, length) = quickly_resolved(tail).unwrap_or_else(|| resolved(tail));
         if let Some(room) = self.room.get_mut(to..).and_then(<[u8]>::first_chunk_mut) {
             *room = letter;
         }
         ((at + length).min(self.inner.len()), to + width)
     }
 }
+
+/// What [`resolved`] says of the escapes that stand in nearly all texts: of one letter, and of what is no surrogate.
+#[inline(always)]
+fn quickly_resolved(tail: &[u8]) -> Option<([u8; 4], usize, usize)> {
+    let short = SHORT.get(usize::from(*tail.get(1)?)).copied().unwrap_or_default();
+    if short != 0 {
+        return Some(([short, 0, 0, 0], 1, 2));
+    }
+    let unit = code_unit(tail)?;
+    let [low, middle, high] = [unit, unit >> 6, unit >> 12].map(|bits| bits as u8);
+    let next = |bits: u8| 0x80 | bits & 0x3F;
+    match unit {
+        0..0x80 => Some(([low, 0, 0, 0], 1, 6)),
+        0x80..0x800 => Some(([0xC0 | middle, next(low), 0, 0], 2, 6)),
+        0xD800..0xE000 => None,
+        _ => Some(([0xE0 | high, next(middle), next(low), 0], 3, 6)),
+    }
+}
+
+/// What escapes of one letter stand for; 0 for all others.
+static SHORT: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut letter = 0;
+    while letter < 128 {
+        table[letter] = match letter as u8 {
+            b'b' => 0x08,
+            b'f' => 0x0C,
+            b'n' => b'\n',
+            b'r' => b'\r',
+            b't' => b'\t',
+            b'u' => 0,
+            letter => letter,
+        };
+        letter += 1;
+    }
+    table
+};
 
 /// A character in UTF-8, and how many bytes it has.
 #[inline]
