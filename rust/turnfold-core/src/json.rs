@@ -21,10 +21,12 @@ use crate::transcript::Span;
 
 mod places;
 mod scan;
+mod surrogates;
 mod tape;
 mod text;
 
 pub use scan::MAX_DEPTH;
+pub(crate) use surrogates::escapes_surrogate;
 pub(crate) use text::Unescaping;
 pub use text::{escape, is_blank, unescape};
 

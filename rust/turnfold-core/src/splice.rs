@@ -110,24 +110,32 @@ pub(crate) fn assemble(transcript: &Transcript, parts: &[Part]) -> Result<Transc
 
 /// Adds the segments of `range`: shared where it takes one whole, sliced where it takes a part.
 fn keep(transcript: &Transcript, range: &Range<usize>, segments: &mut Vec<Arc<Segment>>) {
-    if range.is_empty() {
-        return;
-    }
+    segments.extend(kept(transcript, range).map(|(segment, part)| shared(segment, part)));
+}
+
+/// The segments of `range`, and which of each segment's messages it takes.
+fn kept<'t>(
+    transcript: &'t Transcript,
+    range: &Range<usize>,
+) -> impl Iterator<Item = (&'t Arc<Segment>, Range<usize>)> + use<'t> {
+    let Range { start, end } = *range;
     let first = transcript
         .starts
-        .partition_point(|&s| s as usize <= range.start)
+        .partition_point(|&s| s as usize <= start)
         .saturating_sub(1);
-    for (segment, &start) in transcript.segments.iter().zip(&transcript.starts).skip(first) {
-        let (start, len) = (start as usize, segment.len());
-        if start >= range.end {
-            return;
-        }
-        let part = range.start.saturating_sub(start)..(range.end - start).min(len);
-        if part == (0..len) {
-            segments.push(Arc::clone(segment));
-        } else if !part.is_empty() {
-            segments.push(Arc::new(segment.slice(part)));
-        }
+    let segments = transcript.segments.iter().zip(&transcript.starts).skip(first);
+    segments
+        .map(|(segment, &at)| (segment, at as usize))
+        .take_while(move |&(_, at)| at < end)
+        .map(move |(segment, at)| (segment, start.saturating_sub(at)..(end - at).min(segment.len())))
+        .filter(|(_, part)| !part.is_empty())
+}
+
+fn shared(segment: &Arc<Segment>, part: Range<usize>) -> Arc<Segment> {
+    if part == (0..segment.len()) {
+        Arc::clone(segment)
+    } else {
+        Arc::new(segment.slice(part))
     }
 }
 

@@ -22,7 +22,7 @@ mod view;
 mod write;
 
 pub(crate) use recall::Recalled;
-pub(crate) use segment::is_barrier;
+pub(crate) use segment::{MERGE_BYTES, is_barrier};
 pub use view::{BlockView, MessageView};
 
 /// Bytes that rows point into: a caller's buffer, kept alive for as long as a segment needs it.
@@ -284,6 +284,7 @@ pub struct Segment {
     pub listed: bool,
     has_pointer: OnceLock<bool>,
     last_barrier: OnceLock<Option<usize>>,
+    escapes_surrogate: OnceLock<bool>,
     /// Counts made so far, by encoding.
     pub counts: CountMemo,
 }

@@ -3,10 +3,9 @@
 //! A client that cuts a text by UTF-16 units may cut through an emoji, and one that keeps undecodable bytes as
 //! surrogates writes them out.
 
-use std::ops::Range;
-
 use super::{Category, Check, Scene};
-use crate::transcript::{BlockView, MessageView, Segment, Span};
+use crate::json::escapes_surrogate;
+use crate::transcript::{BlockView, MessageView, Span};
 
 pub(super) const CHECK: Check = Check {
     code: "lone_surrogate",
@@ -20,22 +19,13 @@ fn run(scene: &mut Scene<'_>) {
         return;
     };
     let what = "a string holds half of a surrogate pair";
-    let escapes = memchr::memmem::Finder::new(b"\\u");
-    let escapes_surrogate = |bytes: &[u8]| {
-        let is_surrogate = |escape: usize| matches!(bytes.get(escape + 2), Some(b'd' | b'D'));
-        escapes.find_iter(bytes).any(is_surrogate)
-    };
-    // Nearly no transcript has one: what a segment's messages take of its source is looked through at once.
-    let all_of = |segment: &Segment| match segment.messages() {
-        [first, .., last] => first.span.start..last.span.end,
-        [only] => only.span.start..only.span.end,
-        [] => 0..0,
-    };
-    let holds = |segment: &Segment| {
-        let Range { start, end } = all_of(segment);
-        escapes_surrogate(Span { start, end }.of(segment.source.bytes()))
-    };
-    if !scene.transcript.segments().iter().any(|segment| holds(segment)) {
+    // Nearly no transcript has one.
+    if !scene
+        .transcript
+        .segments()
+        .iter()
+        .any(|segment| segment.escapes_surrogate())
+    {
         return;
     }
     for message in scene.transcript.messages() {

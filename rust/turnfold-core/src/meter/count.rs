@@ -167,14 +167,17 @@ impl Transcript {
         edits: &[(usize, Vec<(usize, impl AsRef<str>)>)],
     ) -> Result<Vec<TokenCount>, SpliceError> {
         let model = self.counted_for(asked.model);
-        let mut found = Vec::with_capacity(edits.len());
-        let mut counted = Vec::with_capacity(edits.len());
-        for (message, texts) in edits {
-            let alone = Arc::new(texts::rewritten(self, *message, texts)?);
-            let count = alone.counts_apart(self.format, asked.encoding).range(0..1);
-            found.push(self.labelled(self.sent(count, asked.encoding, &model, false), asked.label));
-            counted.push((*message, CountedEdit::new(texts, alone)));
-        }
+        let edited = Arc::new(texts::rewritten(self, edits)?);
+        let counts = edited.counts_apart(self.format, asked.encoding);
+        let found = (0..edits.len()).map(|index| {
+            let count = self.sent(counts.range(index..index + 1), asked.encoding, &model, false);
+            self.labelled(count, asked.label)
+        });
+        let found = found.collect();
+        let counted = edits
+            .iter()
+            .enumerate()
+            .map(|(index, (message, texts))| (*message, CountedEdit::new(texts, (Arc::clone(&edited), index))));
         self.counted_edits.add(counted);
         Ok(found)
     }

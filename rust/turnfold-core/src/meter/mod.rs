@@ -208,25 +208,14 @@ impl Counts {
         }
     }
 
-    fn slice(&self, messages: Range<usize>, blocks: Range<usize>) -> Self {
-        Self {
-            blocks: self.blocks.get(blocks).unwrap_or_default().to_vec(),
-            sums: self
-                .sums
-                .get(messages.start..=messages.end)
-                .unwrap_or_default()
-                .to_vec(),
-        }
-    }
-
-    fn joined(&self, after: &Self) -> Self {
+    /// Adds what is known of some messages of another segment.
+    fn extend(&mut self, other: &Self, messages: &Range<usize>, blocks: &Range<usize>) {
         let last = self.sums.last().copied().unwrap_or(TokenCount::ZERO);
-        let base = after.sums.first().copied().unwrap_or(TokenCount::ZERO);
-        let moved = after.sums.iter().skip(1).map(|&sum| last + difference(sum, base));
-        Self {
-            blocks: self.blocks.iter().chain(&after.blocks).copied().collect(),
-            sums: self.sums.iter().copied().chain(moved).collect(),
-        }
+        let base = other.sums.get(messages.start).copied().unwrap_or(TokenCount::ZERO);
+        let sums = other.sums.get(messages.start + 1..=messages.end).unwrap_or_default();
+        self.sums.extend(sums.iter().map(|&sum| last + difference(sum, base)));
+        self.blocks
+            .extend_from_slice(other.blocks.get(blocks.clone()).unwrap_or_default());
     }
 }
 
@@ -274,25 +263,23 @@ impl CountMemo {
         self.slots.get(slot_of(encoding)).is_some()
     }
 
-    /// The counts of a part of the segment.
-    pub(crate) fn slice(&self, messages: &Range<usize>, blocks: &Range<usize>) -> Self {
-        let part = Self::default();
-        for (slot, counts) in self.slots.filled() {
-            let counts = counts.slice(messages.clone(), blocks.clone());
-            part.slots.put(slot, Arc::new(counts));
-        }
-        part
-    }
-
-    /// The counts of this segment and of one right after it, for the encodings that both are counted in.
-    pub(crate) fn joined(&self, after: &Self) -> Self {
-        let joined = Self::default();
-        for (slot, first) in self.slots.filled() {
-            if let Some(second) = after.slots.get(slot) {
-                joined.slots.put(slot, Arc::new(first.joined(second)));
+    /// The counts of parts of segments, one after the other, for the encodings that all are counted in. A part is its
+    /// segment's memo, and which of its messages and rows of blocks.
+    pub(crate) fn of_parts(parts: &[(&Self, Range<usize>, Range<usize>)]) -> Self {
+        let all = Self::default();
+        let Some((first, ..)) = parts.first() else { return all };
+        let messages = parts.iter().map(|(_, messages, _)| messages.len()).sum();
+        let rows = parts.iter().map(|(.., blocks)| blocks.len()).sum();
+        for (slot, _) in first.slots.filled() {
+            let each: Option<Vec<_>> = parts.iter().map(|(memo, ..)| memo.slots.get(slot)).collect();
+            let Some(each) = each else { continue };
+            let mut counts = Counts::with_capacity(messages, rows);
+            for (of, (_, messages, blocks)) in each.into_iter().zip(parts) {
+                counts.extend(of, messages, blocks);
             }
+            all.slots.put(slot, Arc::new(counts));
         }
-        joined
+        all
     }
 }
 

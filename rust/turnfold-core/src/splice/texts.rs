@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::{SpliceError, keep, rewrite_blocks};
+use super::{SpliceError, kept, rewrite_blocks, shared};
 use crate::pairs;
-use crate::transcript::{Segment, Source, SourceBytes, Transcript};
+use crate::transcript::{MERGE_BYTES, Segment, SourceBytes, Transcript};
 
 /// New texts of blocks of a message.
 pub(crate) type Texts<T> = [(usize, T)];
@@ -18,15 +18,18 @@ pub(crate) struct CountedEdits(Mutex<HashMap<usize, Counted>>);
 #[derive(Debug)]
 pub(crate) struct Counted {
     texts: Vec<(usize, Box<str>)>,
-    segment: Arc<Segment>,
+    place: Edited,
 }
 
+/// A message of a segment of edited ones.
+type Edited = (Arc<Segment>, usize);
+
 impl Counted {
-    pub(crate) fn new(texts: &Texts<impl AsRef<str>>, segment: Arc<Segment>) -> Self {
+    pub(crate) fn new(texts: &Texts<impl AsRef<str>>, place: Edited) -> Self {
         let texts = texts.iter().map(|(block, text)| (*block, text.as_ref().into()));
         Self {
             texts: texts.collect(),
-            segment,
+            place,
         }
     }
 
@@ -49,7 +52,8 @@ impl CountedEdits {
 }
 
 /// The transcript in which messages have other texts, each as [`rewrite_blocks`] makes it. All others stay as in
-/// [`super::splice`]. O(rows between the edits + bytes of the edited messages).
+/// [`super::splice`], but where that is no more than [`MERGE_BYTES`] all are copied into one segment: whoever looks at
+/// them afterwards then has one in the place of two for each edit. O(bytes).
 ///
 /// # Errors
 /// As [`rewrite_blocks`]; `Argument` for messages out of order or named twice.
@@ -57,26 +61,32 @@ pub fn edit(
     transcript: &Transcript,
     edits: &[(usize, Vec<(usize, impl AsRef<str>)>)],
 ) -> Result<Transcript, SpliceError> {
-    let counted = transcript.counted_edits.take();
-    let mut segments = Vec::with_capacity(2 * edits.len() + 1);
-    let mut kept = 0;
+    let edited = edited(transcript, edits)?;
+    let mut parts = Vec::with_capacity(2 * edits.len() + 1);
+    let mut at = 0;
     let mut pairs_stay = true;
-    for (message, texts) in edits {
-        if *message < kept {
+    for ((message, _), place) in edits.iter().zip(&edited) {
+        if *message < at {
             return Err(SpliceError::Argument(format!(
-                "message {message} stands after edits up to {kept}: each is edited once, in order"
+                "message {message} stands after edits up to {at}: each is edited once, in order"
             )));
         }
-        let segment = match counted.get(message).filter(|counted| counted.is_with(texts)) {
-            Some(counted) => Arc::clone(&counted.segment),
-            None => Arc::new(rewritten(transcript, *message, texts)?),
-        };
-        pairs_stay = pairs_stay && pairs_alike(transcript, *message, &segment);
-        keep(transcript, &(kept..*message), &mut segments);
-        segments.push(segment);
-        kept = message + 1;
+        pairs_stay = pairs_stay && pairs_alike(transcript, *message, place);
+        parts.extend(kept(transcript, &(at..*message)));
+        let (segment, index) = place;
+        parts.push((segment, *index..index + 1));
+        at = message + 1;
     }
-    keep(transcript, &(kept..transcript.len()), &mut segments);
+    parts.extend(kept(transcript, &(at..transcript.len())));
+    let borrowed = parts.iter().map(|(segment, part)| (&***segment, part.clone()));
+    let borrowed: Vec<_> = borrowed.collect();
+    let bytes: usize = borrowed.iter().map(|(segment, part)| segment.bytes_of(part)).sum();
+    // A lone value is told by where it lies.
+    let segments = if edits.is_empty() || bytes > MERGE_BYTES || transcript.head.lone {
+        parts.into_iter().map(|(segment, part)| shared(segment, part)).collect()
+    } else {
+        vec![Arc::new(Segment::of_parts(&borrowed))]
+    };
     let mut edited = transcript.with_segments(segments);
     if pairs_stay {
         edited.pairs = Arc::clone(&transcript.pairs);
@@ -84,27 +94,53 @@ pub fn edit(
     Ok(edited)
 }
 
-/// A message with other texts as a segment of its own.
+/// The messages with their other texts: as they were counted, or made now.
+fn edited<T: AsRef<str>>(
+    transcript: &Transcript,
+    edits: &[(usize, Vec<(usize, T)>)],
+) -> Result<Vec<Edited>, SpliceError> {
+    let counted = transcript.counted_edits.take();
+    let known = edits.iter().map(|(message, texts)| {
+        let counted = counted.get(message).filter(|counted| counted.is_with(texts));
+        counted.map(|counted| counted.place.clone())
+    });
+    let known: Vec<Option<Edited>> = known.collect();
+    let others = edits.iter().zip(&known).filter(|(_, known)| known.is_none());
+    let fresh = Arc::new(rewritten(transcript, others.map(|(edit, _)| edit))?);
+    let mut next = 0..fresh.len();
+    let places = known
+        .into_iter()
+        .map(|known| known.unwrap_or_else(|| (Arc::clone(&fresh), next.next().unwrap_or_default())));
+    Ok(places.collect())
+}
+
+/// Messages with other texts as a segment of their own.
 ///
 /// # Errors
 /// As [`rewrite_blocks`].
-pub(crate) fn rewritten(
+pub(crate) fn rewritten<'e, T: AsRef<str> + 'e>(
     transcript: &Transcript,
-    message: usize,
-    texts: &Texts<impl AsRef<str>>,
+    edits: impl IntoIterator<Item = &'e (usize, Vec<(usize, T)>)>,
 ) -> Result<Segment, SpliceError> {
-    let source: Source = Arc::new(rewrite_blocks(transcript, message, texts)?);
-    Ok(Segment::from_message(
+    let (mut list, mut messages) = (vec![b'['], Vec::new());
+    for (message, texts) in edits {
+        if !messages.is_empty() {
+            list.push(b',');
+        }
+        list.append(&mut rewrite_blocks(transcript, *message, texts)?);
+        messages.push(*message);
+    }
+    list.push(b']');
+    Ok(Segment::from_list(
         transcript.format,
-        SourceBytes(source),
-        message,
-        None,
+        SourceBytes(Arc::new(list)),
+        &messages,
     )?)
 }
 
 /// Whether a message that was rewritten pairs as the one that it stands for.
-fn pairs_alike(transcript: &Transcript, message: usize, segment: &Segment) -> bool {
-    let (Some(view), [own]) = (transcript.message(message), segment.messages()) else {
+fn pairs_alike(transcript: &Transcript, message: usize, (segment, index): &Edited) -> bool {
+    let (Some(view), Some(own)) = (transcript.message(message), segment.messages().get(*index)) else {
         return false;
     };
     let (before, now) = (view.rows(), segment.blocks_of(own));

@@ -106,7 +106,7 @@ impl Transcript {
         let mut shared = Shared { messages: 0, end: at };
         for segment in &self.segments {
             // Elsewhere the bytes that are written are not those that stand in the source.
-            if !segment.listed || segment.starts_with_comma() != (shared.messages > 0) {
+            if !segment.listed || segment.has_comma_before(0) != (shared.messages > 0) {
                 break;
             }
             let messages = segment.messages();

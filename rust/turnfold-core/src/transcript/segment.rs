@@ -5,11 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use super::{Binding, Block, Message, Recalled, Role, Segment, SegmentRows, SourceBytes, Span, TextSpan};
 use crate::formats::Rows;
+use crate::json::escapes_surrogate;
 use crate::meter::CountMemo;
 
 /// Two segments at the tail are merged only while their bytes together stay under this: copying more costs more than
 /// one handle saves.
-const MERGE_BYTES: usize = 1 << 20;
+pub(crate) const MERGE_BYTES: usize = 1 << 20;
 
 impl Segment {
     pub(crate) fn new(
@@ -32,6 +33,7 @@ impl Segment {
             listed,
             has_pointer: OnceLock::new(),
             last_barrier: OnceLock::new(),
+            escapes_surrogate: OnceLock::new(),
             counts,
         }
     }
@@ -45,6 +47,7 @@ impl Segment {
             listed: true,
             has_pointer: OnceLock::new(),
             last_barrier: OnceLock::new(),
+            escapes_surrogate: OnceLock::new(),
             counts,
         }
     }
@@ -144,12 +147,9 @@ impl Segment {
         let stop = range.end.min(self.len());
         let start = range.start.min(stop);
         let mut messages = self.messages().get(start..stop).unwrap_or_default().to_vec();
-        let blocks = match (messages.first(), messages.last()) {
-            (Some(first), Some(last)) => first.blocks.start..last.blocks.end,
-            _ => 0..0,
-        };
+        let blocks = self.block_rows(&(start..stop));
         let mut rows = Rows {
-            blocks: self.blocks().get(usize_range(&blocks)).unwrap_or_default().to_vec(),
+            blocks: self.blocks().get(blocks.clone()).unwrap_or_default().to_vec(),
             texts: Vec::new(),
         };
         let texts = match (rows.blocks.first(), rows.blocks.last()) {
@@ -158,22 +158,52 @@ impl Segment {
         };
         rows.texts = self.texts().get(usize_range(&texts)).unwrap_or_default().to_vec();
         for message in &mut messages {
-            message.blocks = shift(&message.blocks, blocks.start, 0);
+            message.blocks = shift(&message.blocks, blocks.start as u32, 0);
         }
         for block in &mut rows.blocks {
             block.texts = shift(&block.texts, texts.start, 0);
         }
-        let counts = self.counts.slice(&(start..stop), &usize_range(&blocks));
-        Self::new(self.source.clone(), messages, rows, self.listed, counts)
+        let counts = CountMemo::of_parts(&[(&self.counts, start..stop, blocks)]);
+        let part = Self::new(self.source.clone(), messages, rows, self.listed, counts);
+        if self.escapes_surrogate.get() == Some(&false) {
+            let _ = part.escapes_surrogate.set(false);
+        }
+        part
     }
 
-    /// Whether a comma stands before the first message.
-    pub(super) fn starts_with_comma(&self) -> bool {
-        let gap = self
-            .messages()
-            .first()
-            .map_or(&b""[..], |first| first.gap.of(self.source.bytes()));
-        memchr::memchr(b',', gap).is_some()
+    /// Whether a comma stands before a message.
+    pub(super) fn has_comma_before(&self, message: usize) -> bool {
+        let message = self.messages().get(message);
+        message.is_some_and(|message| message.gap.of(self.source.bytes()).contains(&b','))
+    }
+
+    /// Bytes that some of its messages and the gaps before them take.
+    pub(crate) fn bytes_of(&self, messages: &Range<usize>) -> usize {
+        let messages = self.messages().get(messages.clone()).unwrap_or_default();
+        messages.iter().map(|m| m.span.len() + m.gap.len()).sum()
+    }
+
+    /// The rows of the blocks of some of its messages.
+    fn block_rows(&self, messages: &Range<usize>) -> Range<usize> {
+        match self.messages().get(messages.clone()) {
+            Some([first, .., last]) => first.blocks.start as usize..last.blocks.end as usize,
+            Some([only]) => usize_range(&only.blocks),
+            _ => 0..0,
+        }
+    }
+
+    /// Whether it may hold the escape of half a character, in any of its messages. O(bytes), once.
+    pub(crate) fn escapes_surrogate(&self) -> bool {
+        let find = || {
+            let span = match self.messages() {
+                [first, .., last] => first.span.start..last.span.end,
+                [only] => only.span.start..only.span.end,
+                [] => 0..0,
+            };
+            let Range { start, end } = span;
+            escapes_surrogate(Span { start, end }.of(self.source.bytes()))
+        };
+        *self.escapes_surrogate.get_or_init(find)
     }
 
     /// Merges the last two segments while the last has at least as many messages as the one before it, as a binary
@@ -184,32 +214,51 @@ impl Segment {
         while let [first @ .., before, last] = segments.as_slice() {
             if first.len() < fixed
                 || last.len() < before.len()
-                || before.written_bytes() + last.written_bytes() > MERGE_BYTES
+                || before.bytes_of(&(0..before.len())) + last.bytes_of(&(0..last.len())) > MERGE_BYTES
             {
                 return;
             }
-            let merged = Self::joined(before, last);
+            let merged = Self::of_parts(&[(before, 0..before.len()), (last, 0..last.len())]);
             segments.truncate(segments.len() - 2);
             segments.push(Arc::new(merged));
         }
     }
 
-    /// Both segments' messages, copied into one source.
-    fn joined(first: &Self, second: &Self) -> Self {
+    /// Messages of segments (`range` within each, not empty), one after the other, copied into one source. Counts that all
+    /// of the segments have come along.
+    pub(crate) fn of_parts(parts: &[(&Self, Range<usize>)]) -> Self {
+        let bytes = parts.iter().map(|(segment, range)| segment.bytes_of(range)).sum();
         let mut joined = Joined {
-            bytes: Vec::with_capacity(first.written_bytes() + second.written_bytes()),
-            messages: Vec::with_capacity(first.len() + second.len()),
-            rows: Rows {
-                blocks: Vec::with_capacity(first.blocks().len() + second.blocks().len()),
-                texts: Vec::with_capacity(first.texts().len() + second.texts().len()),
-            },
+            bytes: Vec::with_capacity(bytes),
+            messages: Vec::with_capacity(parts.iter().map(|(_, range)| range.len()).sum()),
+            rows: Rows::default(),
         };
-        joined.add(first);
-        joined.add(second);
-        let listed = first.listed && second.listed && second.starts_with_comma();
-        let counts = first.counts.joined(&second.counts);
+        for (segment, range) in parts {
+            joined.add(segment, range);
+        }
+        let listed = parts
+            .iter()
+            .enumerate()
+            .all(|(number, (segment, range))| segment.listed && (number == 0 || segment.has_comma_before(range.start)));
+        let counted: Vec<_> = parts
+            .iter()
+            .map(|(segment, range)| (&segment.counts, range.clone(), segment.block_rows(range)))
+            .collect();
         let source = SourceBytes(Arc::new(joined.bytes));
-        Self::new(source, joined.messages, joined.rows, listed, counts)
+        let whole = Self::new(
+            source,
+            joined.messages,
+            joined.rows,
+            listed,
+            CountMemo::of_parts(&counted),
+        );
+        let asked = parts
+            .iter()
+            .any(|(segment, _)| segment.escapes_surrogate.get().is_some());
+        if asked && !parts.iter().any(|(segment, _)| segment.escapes_surrogate()) {
+            let _ = whole.escapes_surrogate.set(false);
+        }
+        whole
     }
 }
 
@@ -264,9 +313,9 @@ struct Joined {
 }
 
 impl Joined {
-    fn add(&mut self, segment: &Segment) {
+    fn add(&mut self, segment: &Segment, messages: &Range<usize>) {
         let source = segment.source.bytes();
-        for row in segment.messages() {
+        for row in segment.messages().get(messages.clone()).unwrap_or_default() {
             let gap = self.copy(row.gap, source);
             let span = self.copy(row.span, source);
             let first_block = self.rows.block_count();

@@ -12,7 +12,7 @@ impl Transcript {
     /// every kept message and everything outside the array still leave as the caller's own bytes. O(bytes).
     pub fn to_json(&self) -> Vec<u8> {
         let head = &*self.head;
-        let inside: usize = self.segments.iter().map(|s| s.written_bytes() + s.len()).sum();
+        let inside: usize = self.segments.iter().map(|s| s.bytes_of(&(0..s.len())) + s.len()).sum();
         let mut out = Vec::with_capacity(head.before.len() + inside + head.after.len());
         self.write(&mut |bytes| out.extend_from_slice(bytes));
         out
@@ -108,13 +108,6 @@ impl Transcript {
         }
         let document = Document::parse(view.bytes()).ok()?;
         self.format.lone_message(document.root())
-    }
-}
-
-impl Segment {
-    /// Bytes that its messages and their gaps take.
-    pub(super) fn written_bytes(&self) -> usize {
-        self.messages().iter().map(|m| m.span.len() + m.gap.len()).sum()
     }
 }
 
