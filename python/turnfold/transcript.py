@@ -31,7 +31,7 @@ class Transcript:
     back as they came.
     """
 
-    __slots__ = ("_block_heads", "_objects", "_roles", "_speakers", "kernel", "known_pairs")
+    __slots__ = ("_block_heads", "_fingerprint", "_objects", "_roles", "_speakers", "kernel", "known_pairs")
 
     def __init__(self, kernel: _core.Transcript, objects: Iterable[Message | None] | None = None) -> None:
         self.kernel: Final = kernel
@@ -42,6 +42,7 @@ class Transcript:
         self._objects = None if objects is None else list(objects)
         self._roles: tuple[str, ...] | None = None
         self._speakers: tuple[Role, ...] | None = None
+        self._fingerprint: str | None = None
         self._block_heads: tuple[tuple[BlockHead, ...], ...] | None = None
 
     @classmethod
@@ -122,7 +123,10 @@ class Transcript:
 
         All others keep bytes, objects and counts. O(bytes of the edited messages).
         """
-        kernel, edited = self._edit(self.kernel.edited, edits), {index for index, _ in edits}
+        kernel = self._edit(self.kernel.edited, edits)
+        if self._objects is None:
+            return type(self)(kernel)
+        edited = {index for index, _ in edits}
         return self.rearranged(kernel, [None if index in edited else index for index in range(len(self))])
 
     def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
@@ -248,8 +252,10 @@ class Transcript:
 
     @property
     def fingerprint(self) -> str:
-        """32 hexadecimal digits that change when any byte of the request does. O(bytes)."""
-        return self.kernel.fingerprint()
+        """32 hexadecimal digits that change when any byte of the request does. O(bytes), once."""
+        if self._fingerprint is None:
+            self._fingerprint = self.kernel.fingerprint()
+        return self._fingerprint
 
     def blocks(self, message_index: int) -> tuple[Block, ...]:
         """Return the blocks of one message."""

@@ -30,6 +30,8 @@ _PICKLED: Final = 5
 _COLLECTED_AT: Final = 10_000
 """The collector of cycles looks for them after so many new objects that could be in one: a document makes some hundreds
 that are in none."""
+_SPARED: Final = 16
+"""The kernel's caches are so many times smaller than in a process that serves."""
 _PIPE_BYTES: Final = 1 << 20
 """What waits in a pipe, where the system lets a user have so much: who writes goes on meanwhile."""
 
@@ -117,8 +119,9 @@ def serve() -> None:
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         instructions, among = pickle.load(given)  # noqa: S301  # what this program has written
         gc.set_threshold(_COLLECTED_AT)
-        # Half of it: what documents share, they share with the ones beside them.
-        share_caches(2 * among)
+        # A small part of it: what documents share, they share with the ones beside them, and what is kept of all others
+        # takes the processor's own cache from what is in work.
+        share_caches(_SPARED * among)
         if instructions.encoding is not None:
             register_encoding(instructions.encoding)
         with Fetching() as fetching:

@@ -134,11 +134,14 @@ class Ground:
         """Return the first message of the last `count` of them, or `start` where there are fewer. O(calls)."""
         if count <= 0:
             return len(self.transcript)
-        for group in reversed(self.groups):
-            if not self._calling.isdisjoint(group):
-                count -= 1
-                if count == 0:
-                    return group.start
+        # What stands behind the last legal cut is no group.
+        group = self.points.at_or_before(len(self.transcript))
+        for message, _, _ in reversed(self.transcript.places("tool_call", self.start)):
+            if group is not None and message < group:
+                group = self.points.at_or_before(message)
+                count -= group is not None and group >= self.start
+                if count == 0 and group is not None:
+                    return group
         return self.start
 
     @cached_property
