@@ -123,11 +123,9 @@ class Transcript:
 
         All others keep bytes, objects and counts. O(bytes of the edited messages).
         """
-        kernel = self._edit(self.kernel.edited, edits)
-        if self._objects is None:
-            return type(self)(kernel)
-        edited = {index for index, _ in edits}
-        return self.rearranged(kernel, [None if index in edited else index for index in range(len(self))])
+        kernel, edited = self._edit(self.kernel.edited, edits), {index for index, _ in edits}
+        places = () if self._objects is None else range(len(self))
+        return self.rearranged(kernel, [None if index in edited else index for index in places])
 
     def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
         """Return the JSON of one message without some of its blocks; every other byte stays.
@@ -253,8 +251,7 @@ class Transcript:
     @property
     def fingerprint(self) -> str:
         """32 hexadecimal digits that change when any byte of the request does. O(bytes), once."""
-        if self._fingerprint is None:
-            self._fingerprint = self.kernel.fingerprint()
+        self._fingerprint = self._fingerprint or self.kernel.fingerprint()
         return self._fingerprint
 
     def blocks(self, message_index: int) -> tuple[Block, ...]:
