@@ -6,25 +6,40 @@ use std::sync::LazyLock;
 
 use twox_hash::{XxHash3_64, XxHash3_128};
 
+use crate::simd::Level;
+
+mod long;
+
 static KEY: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0_u64));
 
 /// Bytes of the key of [`digest`]: as many as the hash has room for.
 const SECRET_BYTES: usize = 192;
+type Secret = [u8; SECRET_BYTES];
 
-static SECRET: LazyLock<[u8; SECRET_BYTES]> = LazyLock::new(|| {
+/// With what the machine has for it.
+static SECRET: LazyLock<(Secret, Level)> = LazyLock::new(|| {
     let mut secret = [0; SECRET_BYTES];
     let (words, _) = secret.as_chunks_mut::<8>();
     for word in words {
         *word = RandomState::new().hash_one(0_u64).to_le_bytes();
     }
-    secret
+    (secret, Level::detect())
 });
 
 /// What stands for `bytes` where they are not kept: 128 bits, every step of which depends on a key that no one knows. In
 /// halves, which ask for no more than eight bytes of alignment.
 pub(crate) fn digest(bytes: &[u8]) -> [u64; 2] {
+    let (secret, level) = &*SECRET;
+    if *level != Level::Baseline && bytes.len() >= long::LEAST_BYTES {
+        return long::digest(*level, secret, bytes);
+    }
+    of_any(secret, bytes)
+}
+
+/// By the library, which has every processor's baseline.
+fn of_any(secret: &Secret, bytes: &[u8]) -> [u64; 2] {
     // The key is as long as the hash asks for.
-    let digest = XxHash3_128::oneshot_with_secret(&*SECRET, bytes).unwrap_or_default();
+    let digest = XxHash3_128::oneshot_with_secret(secret, bytes).unwrap_or_default();
     [digest as u64, (digest >> 64) as u64]
 }
 

@@ -1,4 +1,4 @@
-//! What differs between processors: what the bytes of a block of 64 are, as bit masks.
+//! What differs between processors: what the bytes of a block of 64 are, as bit masks, and sums over blocks.
 //!
 //! The one module of the crate with unsafe code. Two things need it, and nothing else here does: calling a function that
 //! is compiled for more instructions than the crate, only where they were found, and the loads of the intrinsics inside.
@@ -11,6 +11,8 @@ use wide::{CmpEq, CmpGt, i8x16};
 /// How many bytes are looked at together.
 pub(crate) const BLOCK: usize = 64;
 pub(crate) type Block = [u8; BLOCK];
+/// The words of a block.
+pub(crate) type Words = [u64; BLOCK / 8];
 
 /// Instructions that a piece of code is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -86,6 +88,24 @@ pub(crate) trait Isa {
     fn outside(block: &Block) -> (u64, u64);
     /// What may follow a backslash in JSON, and the `u` among it.
     fn escapes(block: &Block) -> (u64, u64);
+
+    /// Sums in registers, one for each word of a block.
+    type Sums: Copy;
+    fn sums(of: &Words) -> Self::Sums;
+    fn of_sums(sums: Self::Sums) -> Words;
+    /// Each sum with the word beside its own, and with the product of the halves of its own, which has the key's bits turned.
+    fn add(sums: Self::Sums, block: &Block, key: &Block) -> Self::Sums;
+    /// Each sum's high bits mixed into its low ones, the key's bits turned, times an odd number below 2^32.
+    fn stir(sums: Self::Sums, key: &Block, times: u32) -> Self::Sums;
+}
+
+/// The words of a block, the same on every processor.
+pub(crate) fn words(block: &Block) -> Words {
+    let mut words = Words::default();
+    for (word, bytes) in words.iter_mut().zip(block.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    words
 }
 
 /// What every processor of the target has.
@@ -147,18 +167,53 @@ impl Isa for Baseline {
     fn escapes(block: &Block) -> (u64, u64) {
         (Self::any(block, b"\"\\/bfnrtu"), Self::any(block, b"u"))
     }
+
+    type Sums = Words;
+
+    #[inline(always)]
+    fn sums(of: &Words) -> Words {
+        *of
+    }
+
+    #[inline(always)]
+    fn of_sums(sums: Words) -> Words {
+        sums
+    }
+
+    #[inline(always)]
+    fn add(sums: Words, block: &Block, key: &Block) -> Words {
+        let (data, key) = (words(block), words(key));
+        std::array::from_fn(|k| {
+            let turned = data[k] ^ key[k];
+            let product = (turned & 0xFFFF_FFFF).wrapping_mul(turned >> 32);
+            sums[k].wrapping_add(data[k ^ 1]).wrapping_add(product)
+        })
+    }
+
+    #[inline(always)]
+    fn stir(sums: Words, key: &Block, times: u32) -> Words {
+        let key = words(key);
+        std::array::from_fn(|k| (sums[k] ^ sums[k] >> 47 ^ key[k]).wrapping_mul(u64::from(times)))
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m256i, __m512i, _mm_loadu_si128, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8,
-        _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
-        _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_sub_epi8, _mm512_cmpeq_epi8_mask,
-        _mm512_cmple_epu8_mask, _mm512_loadu_si512, _mm512_or_si512, _mm512_set1_epi8, _mm512_sub_epi8,
+        __m256i, __m512i, _mm_loadu_si128, _mm256_add_epi64, _mm256_and_si256, _mm256_broadcastsi128_si256,
+        _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_mul_epu32,
+        _mm256_or_si256, _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8,
+        _mm256_shuffle_epi32, _mm256_slli_epi64, _mm256_srli_epi16, _mm256_srli_epi64, _mm256_storeu_si256,
+        _mm256_sub_epi8, _mm256_xor_si256, _mm512_add_epi64, _mm512_cmpeq_epi8_mask, _mm512_cmple_epu8_mask,
+        _mm512_loadu_si512, _mm512_mul_epu32, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi64,
+        _mm512_shuffle_epi32, _mm512_slli_epi64, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi8,
+        _mm512_xor_si512,
     };
 
-    use super::{Block, Isa, Work};
+    use super::{Block, Isa, Words, Work};
+
+    /// Shuffles of four: the word beside each.
+    const BESIDE: i32 = 0b01_00_11_10;
 
     #[target_feature(enable = "avx2,bmi1")]
     pub(super) fn avx2<W: Work>(work: W) -> W::Output {
@@ -270,6 +325,57 @@ mod x86 {
         (!both(barred(low), barred(high)), equal((low, high), b'u'))
     }
 
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn add_half(sums: __m256i, data: __m256i, key: __m256i) -> __m256i {
+        let turned = _mm256_xor_si256(data, key);
+        let product = _mm256_mul_epu32(turned, _mm256_srli_epi64::<32>(turned));
+        _mm256_add_epi64(_mm256_add_epi64(sums, _mm256_shuffle_epi32::<BESIDE>(data)), product)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn add(sums: (__m256i, __m256i), block: &Block, key: &Block) -> (__m256i, __m256i) {
+        let (data, key) = (halves(block), halves(key));
+        (add_half(sums.0, data.0, key.0), add_half(sums.1, data.1, key.1))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn stir_half(sums: __m256i, key: __m256i, times: __m256i) -> __m256i {
+        let turned = _mm256_xor_si256(_mm256_xor_si256(sums, _mm256_srli_epi64::<47>(sums)), key);
+        let high = _mm256_mul_epu32(_mm256_srli_epi64::<32>(turned), times);
+        _mm256_add_epi64(_mm256_mul_epu32(turned, times), _mm256_slli_epi64::<32>(high))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn stir(sums: (__m256i, __m256i), key: &Block, times: u32) -> (__m256i, __m256i) {
+        let (key, times) = (halves(key), _mm256_set1_epi64x(i64::from(times)));
+        (stir_half(sums.0, key.0, times), stir_half(sums.1, key.1, times))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn halves_of(words: &Words) -> (__m256i, __m256i) {
+        let at = words.as_ptr();
+        // SAFETY: both loads are within the eight words.
+        unsafe { (_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(4).cast())) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn words_of((low, high): (__m256i, __m256i)) -> Words {
+        let mut words = Words::default();
+        let at = words.as_mut_ptr();
+        // SAFETY: both stores are within the eight words.
+        unsafe {
+            _mm256_storeu_si256(at.cast(), low);
+            _mm256_storeu_si256(at.add(4).cast(), high);
+        }
+        words
+    }
+
     impl Isa for Avx2 {
         type Bytes = (__m256i, __m256i);
 
@@ -308,6 +414,32 @@ mod x86 {
             // SAFETY: as above.
             unsafe { escapes(block) }
         }
+
+        type Sums = (__m256i, __m256i);
+
+        #[inline(always)]
+        fn sums(of: &Words) -> Self::Sums {
+            // SAFETY: as above.
+            unsafe { halves_of(of) }
+        }
+
+        #[inline(always)]
+        fn of_sums(sums: Self::Sums) -> Words {
+            // SAFETY: as above.
+            unsafe { words_of(sums) }
+        }
+
+        #[inline(always)]
+        fn add(sums: Self::Sums, block: &Block, key: &Block) -> Self::Sums {
+            // SAFETY: as above.
+            unsafe { add(sums, block, key) }
+        }
+
+        #[inline(always)]
+        fn stir(sums: Self::Sums, key: &Block, times: u32) -> Self::Sums {
+            // SAFETY: as above.
+            unsafe { stir(sums, key, times) }
+        }
     }
 
     struct Avx512;
@@ -336,6 +468,40 @@ mod x86 {
     #[target_feature(enable = "avx512f,avx512bw")]
     fn whole_folded(bytes: __m512i) -> __m512i {
         _mm512_or_si512(bytes, _mm512_set1_epi8(0x20))
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn whole_of(words: &Words) -> __m512i {
+        // SAFETY: the load is of the eight words.
+        unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn words_of_whole(sums: __m512i) -> Words {
+        let mut words = Words::default();
+        // SAFETY: the store is to the eight words.
+        unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), sums) };
+        words
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn add_whole(sums: __m512i, block: &Block, key: &Block) -> __m512i {
+        let data = whole(block);
+        let turned = _mm512_xor_si512(data, whole(key));
+        let product = _mm512_mul_epu32(turned, _mm512_srli_epi64::<32>(turned));
+        _mm512_add_epi64(_mm512_add_epi64(sums, _mm512_shuffle_epi32::<BESIDE>(data)), product)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512bw")]
+    fn stir_whole(sums: __m512i, key: &Block, times: u32) -> __m512i {
+        let turned = _mm512_xor_si512(_mm512_xor_si512(sums, _mm512_srli_epi64::<47>(sums)), whole(key));
+        let times = _mm512_set1_epi64(i64::from(times));
+        let high = _mm512_mul_epu32(_mm512_srli_epi64::<32>(turned), times);
+        _mm512_add_epi64(_mm512_mul_epu32(turned, times), _mm512_slli_epi64::<32>(high))
     }
 
     impl Isa for Avx512 {
@@ -374,6 +540,32 @@ mod x86 {
         #[inline(always)]
         fn escapes(block: &Block) -> (u64, u64) {
             Avx2::escapes(block)
+        }
+
+        type Sums = __m512i;
+
+        #[inline(always)]
+        fn sums(of: &Words) -> Self::Sums {
+            // SAFETY: as above.
+            unsafe { whole_of(of) }
+        }
+
+        #[inline(always)]
+        fn of_sums(sums: Self::Sums) -> Words {
+            // SAFETY: as above.
+            unsafe { words_of_whole(sums) }
+        }
+
+        #[inline(always)]
+        fn add(sums: Self::Sums, block: &Block, key: &Block) -> Self::Sums {
+            // SAFETY: as above.
+            unsafe { add_whole(sums, block, key) }
+        }
+
+        #[inline(always)]
+        fn stir(sums: Self::Sums, key: &Block, times: u32) -> Self::Sums {
+            // SAFETY: as above.
+            unsafe { stir_whole(sums, key, times) }
         }
     }
 }
