@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-use crate::simd::Level;
+use crate::simd::{BLOCK, Level};
+use turnfold_tokens::prefetch;
 
 mod long;
 
@@ -29,10 +30,20 @@ static SECRET: LazyLock<(Secret, Level)> = LazyLock::new(|| {
 /// What stands for `bytes` where they are not kept: 128 bits, every step of which depends on a key that no one knows. In
 /// halves, which ask for no more than eight bytes of alignment.
 pub(crate) fn digest(bytes: &[u8]) -> [u64; 2] {
+    digest_and_fetch(bytes, &[])
+}
+
+/// How far ahead of what is digested a text is fetched.
+pub(crate) const AHEAD_BYTES: usize = 8 << 10;
+
+/// The digest of `bytes`. As much of `ahead` is fetched meanwhile, for who goes on there [`AHEAD_BYTES`] later.
+pub(crate) fn digest_and_fetch(bytes: &[u8], ahead: &[u8]) -> [u64; 2] {
     let (secret, level) = &*SECRET;
     if *level != Level::Baseline && bytes.len() >= long::LEAST_BYTES {
-        return long::digest(*level, secret, bytes);
+        return long::digest(*level, secret, bytes, ahead);
     }
+    let lines = ahead.iter().take(bytes.len()).step_by(BLOCK);
+    lines.for_each(prefetch);
     of_any(secret, bytes)
 }
 

@@ -5,7 +5,8 @@
 //! can aim at a slot or at another's message. A message that is found is not parsed: its counts, call ids, rows and what
 //! it says of its format are known.
 //!
-//! What was counted together stands together in memory, and what tells its messages from others once more by itself: it is
+//! Messages that follow on each other as they did when they were counted are found several at once, by one digest
+//! (`runs.rs`). What was counted together stands together in memory, and what tells its messages from others once more by itself: it is
 //! mostly asked for together, and to fetch it is most of the cost. The table is in parts with a lock each, holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was
 //! asked for since their turn came last. What it holds changes what a call costs, never what it says.
 
@@ -20,9 +21,12 @@ use crate::keyed::{self, Keyed};
 use crate::transcript::{Message, Segment};
 
 mod message;
+mod runs;
 mod walk;
 
 pub(crate) use message::Known;
+pub(crate) use runs::Run;
+use runs::{Place, Runs};
 use walk::Here;
 pub(crate) use walk::Walk;
 
@@ -50,6 +54,7 @@ pub(crate) struct Batch {
     pub(crate) messages: Box<[Known]>,
     /// By which each is told from others.
     signs: Box<[Sign]>,
+    runs: Box<[Option<Run>]>,
     /// Where the table has them.
     hashes: Box<[u64]>,
     /// By hash, the message behind [`NEAR`] slots at most, from 1 on; 0 for none.
@@ -101,17 +106,19 @@ impl Found {
 impl Batch {
     /// A batch of one message, which no table has.
     pub(crate) fn alone(format: &'static dyn WireFormat, known: Known) -> Self {
-        Self::new(format, vec![known], Vec::new())
+        Self::new(format, vec![known], Vec::new(), Runs::default())
     }
 
-    fn new(format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>) -> Self {
+    fn new(format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>, runs: Runs) -> Self {
+        let runs = runs.finish();
         let beside = size_of::<(u64, Alike)>() + size_of::<Sign>() + size_of::<[u16; 4]>();
         Self {
             format,
             slots: slots_of(&hashes),
             signs: messages.iter().map(Known::sign).collect(),
-            bytes: messages.iter().map(|known| known.size() + beside).sum(),
+            bytes: size_of_val(&*runs) + messages.iter().map(|known| known.size() + beside).sum::<usize>(),
             messages: messages.into(),
+            runs,
             hashes: hashes.into(),
             used: AtomicBool::new(false),
         }
@@ -199,9 +206,10 @@ pub(crate) struct Adding {
     format: &'static dyn WireFormat,
     messages: Vec<Known>,
     hashes: Vec<u64>,
+    runs: Runs,
     bytes: usize,
-    /// Those that were found since the last one that is new, with where the table has them.
-    between: Vec<(Found, u64)>,
+    /// Those that were found since the last one that is new, with where the table and the segment have them.
+    between: Vec<(Found, u64, Place)>,
 }
 
 impl Adding {
@@ -210,15 +218,17 @@ impl Adding {
             format,
             messages: Vec::new(),
             hashes: Vec::new(),
+            runs: Runs::default(),
             bytes: 0,
             between: Vec::new(),
         }
     }
 
-    /// Takes note of a message, of these bytes, that is known.
-    pub(crate) fn pass(&mut self, found: Found, bytes: &[u8]) {
+    /// Takes note of a message of a segment that is known.
+    pub(crate) fn pass(&mut self, found: Found, segment: &Segment, row: &Message) {
         if self.between.len() <= BETWEEN && !self.messages.is_empty() {
-            self.between.push((found, hash(bytes)));
+            let bytes = row.span.of(segment.source.bytes());
+            self.between.push((found, hash(bytes), Place::of(segment, row)));
         }
     }
 
@@ -234,26 +244,28 @@ impl Adding {
             return;
         }
         learn(&known);
+        let source = segment.source.bytes();
         let mut between = std::mem::take(&mut self.between);
         if between.len() <= BETWEEN {
-            for (found, hash) in &between {
+            for (found, hash, place) in &between {
                 if let Some(known) = found.known() {
-                    self.push(known.clone(), *hash);
+                    self.push(known.clone(), *hash, *place, source);
                 }
             }
         }
         between.clear();
         self.between = between;
-        self.push(known, hash(row.span.of(segment.source.bytes())));
+        self.push(known, hash(row.span.of(source)), Place::of(segment, row), source);
         if self.messages.len() >= BATCH || self.bytes >= most {
             self.hand_over(table);
         }
     }
 
-    fn push(&mut self, known: Known, hash: u64) {
+    fn push(&mut self, known: Known, hash: u64, place: Place, source: &[u8]) {
         self.bytes += known.size();
         self.messages.push(known);
         self.hashes.push(hash);
+        self.runs.push(place, source);
     }
 
     /// Puts what was added into the table.
@@ -266,11 +278,12 @@ impl Adding {
     fn hand_over(&mut self, table: &Table) {
         self.bytes = 0;
         self.between.clear();
-        table.add(
+        table.add(Batch::new(
             self.format,
             std::mem::take(&mut self.messages),
             std::mem::take(&mut self.hashes),
-        );
+            std::mem::take(&mut self.runs),
+        ));
     }
 }
 
@@ -317,9 +330,9 @@ impl Table {
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Keeps messages, given the hashes of how they start.
-    fn add(&self, format: &'static dyn WireFormat, messages: Vec<Known>, hashes: Vec<u64>) {
-        let batch = Arc::new(Batch::new(format, messages, hashes));
+    /// Keeps the messages of a batch.
+    fn add(&self, batch: Batch) {
+        let batch = Arc::new(batch);
         for ((index, &sign), &hash) in (0_u32..).zip(&batch.signs).zip(&batch.hashes) {
             let Some(mut shard) = self.shard(hash) else { continue };
             let kept = Kept {

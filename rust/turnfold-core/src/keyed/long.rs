@@ -5,6 +5,7 @@
 
 use super::{SECRET_BYTES, Secret};
 use crate::simd::{self, BLOCK, Block, Isa, Level, Words, Work};
+use turnfold_tokens::prefetch;
 
 /// Shorter texts have ways of their own.
 pub(super) const LEAST_BYTES: usize = 241;
@@ -34,14 +35,15 @@ const START: Words = [
     PRIME32[0] as u64,
 ];
 
-/// The digest of at least [`LEAST_BYTES`], in halves.
-pub(super) fn digest(level: Level, secret: &Secret, bytes: &[u8]) -> [u64; 2] {
-    simd::dispatch(level, Digest { secret, bytes })
+/// The digest of at least [`LEAST_BYTES`], in halves. As much of `ahead` is fetched.
+pub(super) fn digest(level: Level, secret: &Secret, bytes: &[u8], ahead: &[u8]) -> [u64; 2] {
+    simd::dispatch(level, Digest { secret, bytes, ahead })
 }
 
 struct Digest<'a> {
     secret: &'a Secret,
     bytes: &'a [u8],
+    ahead: &'a [u8],
 }
 
 impl Work for Digest<'_> {
@@ -49,18 +51,20 @@ impl Work for Digest<'_> {
 
     #[inline(always)]
     fn run<I: Isa>(self) -> [u64; 2] {
-        let Self { secret, bytes } = self;
+        let Self { secret, bytes, ahead } = self;
         // The last block is the last 64 bytes, whatever of them was in the one before.
         let Some((before, last)) = bytes.split_last().map(|(_, before)| before).zip(bytes.last_chunk()) else {
             return [0; 2];
         };
         let mut sums = I::sums(&START);
         let mut stretches = before.as_chunks::<BLOCK>().0.chunks_exact(STRETCH);
+        let mut ahead = ahead;
         for stretch in &mut stretches {
-            sums = add::<I>(sums, secret, stretch);
+            sums = add::<I>(sums, secret, stretch, ahead);
+            ahead = ahead.get(STRETCH * BLOCK..).unwrap_or_default();
             sums = I::stir(sums, key(secret, SECRET_BYTES - BLOCK), PRIME32[0]);
         }
-        sums = add::<I>(sums, secret, stretches.remainder());
+        sums = add::<I>(sums, secret, stretches.remainder(), ahead);
         let sums = I::of_sums(I::add(sums, last, key(secret, LAST_KEY)));
         let len = bytes.len() as u64;
         let from = [len.wrapping_mul(PRIME64[0]), !len.wrapping_mul(PRIME64[1])];
@@ -69,8 +73,11 @@ impl Work for Digest<'_> {
 }
 
 #[inline(always)]
-fn add<I: Isa>(mut sums: I::Sums, secret: &Secret, blocks: &[Block]) -> I::Sums {
+fn add<I: Isa>(mut sums: I::Sums, secret: &Secret, blocks: &[Block], ahead: &[u8]) -> I::Sums {
     for (k, block) in blocks.iter().enumerate() {
+        if let Some(byte) = ahead.get(k * BLOCK) {
+            prefetch(byte);
+        }
         sums = I::add(sums, block, key(secret, k * 8));
     }
     sums
@@ -109,7 +116,11 @@ mod tests {
         for len in LEAST_BYTES..=text.len() {
             let expected = keyed::of_any(&secret, &text[..len]);
             for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
-                assert_eq!(digest(level, &secret, &text[..len]), expected, "{level:?}, {len} bytes");
+                assert_eq!(
+                    digest(level, &secret, &text[..len], &text[len..]),
+                    expected,
+                    "{level:?}, {len} bytes"
+                );
             }
         }
     }
@@ -123,7 +134,7 @@ mod tests {
             let secret: Secret = secret.try_into().expect("a secret");
             let expected = keyed::of_any(&secret, &text);
             for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
-                prop_assert_eq!(digest(level, &secret, &text), expected, "{:?}", level);
+                prop_assert_eq!(digest(level, &secret, &text, &[]), expected, "{:?}", level);
             }
         }
     }

@@ -2,6 +2,7 @@ use std::sync::{Arc, Mutex};
 
 use turnfold_tokens::Encoding;
 
+use super::runs::RUN;
 use super::{ALIKE, Adding, Alike, Here, LARGEST_SHARE, SHARDS, START_BYTES, Table, Walk};
 use crate::formats::{anthropic_messages::AnthropicMessages, openai_chat::OpenAiChat};
 use crate::keyed::Keyed;
@@ -143,7 +144,7 @@ fn a_few_known_messages_between_new_ones_are_kept_with_them_again() {
     for row in segment.messages() {
         let bytes = row.span.of(segment.source.bytes());
         match table.find(&OpenAiChat, bytes) {
-            Some(found) => adding.pass(found, bytes),
+            Some(found) => adding.pass(found, segment, row),
             None => adding.add_to(&table, segment, row, |_| ()),
         }
     }
@@ -285,4 +286,136 @@ fn threads_that_count_the_same_bodies_agree() {
             scope.spawn(count);
         }
     });
+}
+
+/// Transcripts of one source each, whose messages are kept as they are counted.
+fn keep_body(table: &Table, body: &str) {
+    let source: Source = Arc::new(body.as_bytes().to_vec());
+    keep_segments(table, &Transcript::from_json(source, Some("openai.chat")).unwrap());
+}
+
+fn keep_segments(table: &Table, transcript: &Transcript) {
+    for segment in transcript.segments() {
+        let mut adding = Adding::new(&OpenAiChat);
+        for row in segment.messages() {
+            match table.find(&OpenAiChat, row.span.of(segment.source.bytes())) {
+                Some(found) => adding.pass(found, segment, row),
+                None => adding.add_to(table, segment, row, |_| ()),
+            }
+        }
+        if !adding.messages.is_empty() {
+            adding.hand_over(table);
+        }
+    }
+}
+
+/// How each message of a text is found: in a run with the ones behind it, or alone. `None` behind the last that is.
+fn steps(table: &Table, text: &[u8]) -> Vec<usize> {
+    let mut walk = Walk::new(text.len());
+    let (mut at, mut found) = (0, vec![]);
+    while let Some(next) = text[at..].iter().position(|&byte| byte == b'{') {
+        at += next;
+        if let Some((first, run)) = walk.next_run(&text[at..]) {
+            let batch = walk.batches.last().unwrap();
+            for (index, span) in (first as usize..).zip(run.messages) {
+                assert_eq!(batch.signs[index].len as usize, span.len());
+                let own = &text[at + span.start as usize..at + span.end as usize];
+                let known = table.find(&OpenAiChat, own).unwrap();
+                assert!(known.index as usize == index && Arc::ptr_eq(&known.batch, batch));
+            }
+            found.push(RUN);
+            at += run.messages[RUN - 1].end as usize;
+        } else if let Some((_, len)) = walk.next_in(table, None, &text[at..]) {
+            found.push(1);
+            at += len as usize;
+        } else {
+            return found;
+        }
+    }
+    found
+}
+
+#[test]
+fn messages_that_follow_on_each_other_as_they_did_are_found_as_one() {
+    let table = Table::new(1 << 22);
+    let kept: Vec<String> = (0..3 * RUN + 2)
+        .map(|k| message(&format!("{k} {}", "text ".repeat(k * 7))))
+        .collect();
+    let list = kept.join(" , \n");
+    keep_body(&table, &format!("[{list}]"));
+    let alone = |count: usize| std::iter::repeat_n(1, count);
+    let whole: Vec<usize> = alone(RUN).chain([RUN, RUN, 1, 1]).collect();
+    assert_eq!(steps(&table, list.as_bytes()), whole);
+    // Where they begin elsewhere, or something else stands between two of them, one by one.
+    let from = list.find(&kept[RUN - 2]).unwrap();
+    assert_eq!(steps(&table, &list.as_bytes()[from..]), [1, 1, RUN, RUN, 1, 1]);
+    let spaced = list.replacen(
+        " , \n{\"role\":\"user\",\"content\":\"10 ",
+        ", {\"role\":\"user\",\"content\":\"10 ",
+        1,
+    );
+    assert_ne!(spaced, list);
+    let split: Vec<usize> = alone(2 * RUN).chain([RUN, 1, 1]).collect();
+    assert_eq!(steps(&table, spaced.as_bytes()), split);
+    // A byte that is another one, wherever in a run, is seen.
+    let (start, end) = (list.find(&kept[RUN]).unwrap(), list.find(&kept[2 * RUN]).unwrap());
+    for at in (start..end - 4).step_by(3) {
+        let mut other = list.clone().into_bytes();
+        other[at] ^= 1;
+        assert!(!steps(&table, &other[..end]).contains(&RUN), "byte {at}");
+    }
+    assert!(!steps(&table, &list.as_bytes()[..end - 5]).contains(&RUN));
+}
+
+#[test]
+fn messages_that_were_appended_one_by_one_make_no_run() {
+    let table = Table::new(1 << 22);
+    let kept: Vec<String> = (0..2 * RUN).map(|k| message(&format!("appended {k}"))).collect();
+    let mut transcript = read(&kept[..1]);
+    for text in &kept[1..] {
+        let source: Source = Arc::new(text.clone().into_bytes());
+        transcript = transcript.append(source).unwrap();
+    }
+    assert!(transcript.segments().iter().any(|segment| segment.len() >= RUN));
+    keep_segments(&table, &transcript);
+    assert!(!steps(&table, kept.concat().as_bytes()).contains(&RUN));
+    let body = format!(r#"{{"messages":[{}]}}"#, kept.concat());
+    assert!(Transcript::from_json(Arc::new(body.into_bytes()), None).is_err());
+}
+
+#[test]
+fn known_messages_in_runs_and_alone_are_recalled_as_they_are_read() {
+    let messages: Vec<String> = (0..6 * RUN)
+        .map(|k| message(&format!("in runs {k} {}", "words ".repeat(k * 5 % 90))))
+        .collect();
+    read(&messages).tokens(Encoding::O200kBase, None);
+    for (from, to) in [(0, 6 * RUN), (3, 5 * RUN + 1), (RUN, 4 * RUN)] {
+        let turned = [&messages[from..to], &messages[..from]].concat();
+        let body = format!(r#"{{"messages":[{}]}}"#, turned.join(", "));
+        let source: Source = Arc::new(body.into_bytes());
+        let recalled = Transcript::recalled(&SourceBytes(Arc::clone(&source)), None).unwrap();
+        let whole = Transcript::read_whole(source, None).unwrap();
+        assert_eq!(recalled.len(), turned.len());
+        let tokens = |read: &Transcript| -> Vec<_> {
+            (0..read.len())
+                .map(|k| read.tokens(Encoding::O200kBase, Some(k..k + 1)))
+                .collect()
+        };
+        assert_eq!(tokens(&recalled), tokens(&whole));
+        for (k, text) in turned.iter().enumerate() {
+            assert_eq!(recalled.message(k).unwrap().bytes(), text.as_bytes());
+        }
+        assert_eq!(
+            recalled.segments()[0]
+                .messages()
+                .iter()
+                .map(|row| row.gap)
+                .collect::<Vec<_>>(),
+            whole.segments()[0]
+                .messages()
+                .iter()
+                .map(|row| row.gap)
+                .collect::<Vec<_>>()
+        );
+    }
 }

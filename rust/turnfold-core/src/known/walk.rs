@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use turnfold_tokens::prefetch;
 
-use super::{Batch, Sign, TABLE, Table};
+use super::runs::RUN;
+use super::{Batch, Known, Run, Sign, TABLE, Table};
 use crate::formats::WireFormat;
 use crate::keyed;
 
@@ -12,9 +13,6 @@ use crate::keyed;
 /// This holds it to linear time, whatever somebody has put into the table.
 const VAIN: usize = 4;
 
-/// How far ahead a body is fetched: of a message, the last byte is read first, and where it ends is known only then.
-const AHEAD: usize = 4 << 10;
-const LINE: usize = 64;
 /// How many messages ahead what tells one from others is fetched.
 const SOON: usize = 4;
 
@@ -24,8 +22,6 @@ pub(crate) struct Walk {
     pub(crate) batches: Vec<Arc<Batch>>,
     /// Where in the last batch the message behind the last one found stands.
     next: usize,
-    /// How many bytes of the body stand behind those that were fetched ahead.
-    unfetched: usize,
     /// How many bytes may be digested in vain yet.
     pub(super) spare: usize,
 }
@@ -41,6 +37,34 @@ impl<'a> Here<'a> {
     pub(super) fn new(rest: &'a [u8]) -> Self {
         Self { rest, digested: None }
     }
+
+    /// Whether the message of this sign stands there, with so many bytes to digest in vain.
+    fn starts(&mut self, sign: Sign, spare: &mut usize) -> bool {
+        let len = sign.len as usize;
+        let Some((own, behind)) = self.rest.split_at_checked(len) else {
+            return false;
+        };
+        // Two bytes rule most others out.
+        let ends = own.last() == Some(&b'}') && behind.first().is_none_or(|byte| b",] \n\r\t".contains(byte));
+        if !ends {
+            return false;
+        }
+        if let Some((_, digest)) = self.digested.filter(|&(digested, _)| digested == sign.len) {
+            return digest == sign.digest;
+        }
+        if *spare < len {
+            return false;
+        }
+        // Of a message, the last byte is read first, and where it ends is known only then: so what comes is fetched.
+        let ahead = self.rest.get(keyed::AHEAD_BYTES..).unwrap_or_default();
+        let digest = keyed::digest_and_fetch(own, ahead);
+        self.digested = Some((sign.len, digest));
+        let found = digest == sign.digest;
+        if !found {
+            *spare -= len;
+        }
+        found
+    }
 }
 
 impl Walk {
@@ -49,9 +73,26 @@ impl Walk {
         Self {
             batches: Vec::new(),
             next: 0,
-            unfetched: bytes,
             spare: bytes.saturating_mul(VAIN),
         }
+    }
+
+    /// The run of messages that `rest` starts with, if the messages behind the last one found start one: the place of its
+    /// first message in the last of the batches, and the run.
+    pub(crate) fn next_run(&mut self, rest: &[u8]) -> Option<(u32, Run)> {
+        if !self.next.is_multiple_of(RUN) {
+            return None;
+        }
+        let run = (*self.batches.last()?.runs.get(self.next / RUN)?)?;
+        if !self.starts(&mut Here::new(rest), run.sign) {
+            return None;
+        }
+        let first = self.next;
+        self.next += RUN;
+        let batch = self.batches.last()?;
+        batch.runs.get(self.next / RUN).into_iter().for_each(prefetch);
+        batch.messages.get(first..self.next)?.iter().for_each(Known::fetch);
+        Some((first as u32, run))
     }
 
     /// The message that `rest` starts with, as `format` reads it, or as any does: its place in the last of the batches,
@@ -67,7 +108,6 @@ impl Walk {
         format: Option<&dyn WireFormat>,
         rest: &[u8],
     ) -> Option<(u32, u32)> {
-        self.fetch_ahead(rest);
         let mut here = Here::new(rest);
         let found = self.behind(&mut here);
         let found = found.or_else(|| table.find_first(format, &mut here, self))?;
@@ -80,15 +120,6 @@ impl Walk {
             known.fetch();
         }
         Some(found)
-    }
-
-    fn fetch_ahead(&mut self, rest: &[u8]) {
-        let from = rest.len().saturating_sub(self.unfetched);
-        let lines = rest.get(from..AHEAD.min(rest.len())).unwrap_or_default().chunks(LINE);
-        for line in lines {
-            line.first().into_iter().for_each(prefetch);
-        }
-        self.unfetched = self.unfetched.min(rest.len().saturating_sub(AHEAD));
     }
 
     fn behind(&mut self, here: &mut Here<'_>) -> Option<(u32, u32)> {
@@ -106,39 +137,18 @@ impl Walk {
         format: Option<&dyn WireFormat>,
         here: &mut Here<'_>,
     ) -> Option<(u32, u32)> {
-        let batch = Arc::clone(self.batches.last()?);
+        let batch = self.batches.last()?;
         let read_alike = format.is_none_or(|format| batch.format.name() == format.name());
         let (index, sign) = batch
             .at(hash)
             .filter(|_| read_alike)
-            .find(|&(_, sign)| self.starts(here, sign))?;
+            .find(|&(_, sign)| here.starts(sign, &mut self.spare))?;
         Some((index, sign.len))
     }
 
     /// Whether the message of this sign stands there.
     pub(super) fn starts(&mut self, here: &mut Here<'_>, sign: Sign) -> bool {
-        let len = sign.len as usize;
-        let Some((own, behind)) = here.rest.split_at_checked(len) else {
-            return false;
-        };
-        // Two bytes rule most others out.
-        let ends = own.last() == Some(&b'}') && behind.first().is_none_or(|byte| b",] \n\r\t".contains(byte));
-        if !ends {
-            return false;
-        }
-        if let Some((_, digest)) = here.digested.filter(|&(digested, _)| digested == sign.len) {
-            return digest == sign.digest;
-        }
-        if self.spare < len {
-            return false;
-        }
-        let digest = keyed::digest(own);
-        here.digested = Some((sign.len, digest));
-        let found = digest == sign.digest;
-        if !found {
-            self.spare -= len;
-        }
-        found
+        here.starts(sign, &mut self.spare)
     }
 
     /// Takes up a batch that a message was found in, or read into.

@@ -256,7 +256,7 @@ impl Segment {
             taken
         };
         if let Some(found) = found {
-            adding.pass(found, bytes);
+            adding.pass(found, self, message);
         }
         taken
     }

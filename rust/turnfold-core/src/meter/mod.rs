@@ -163,15 +163,6 @@ pub(crate) enum BlockCounts {
     Other(Box<[u64]>),
 }
 
-impl BlockCounts {
-    fn all(&self) -> &[u64] {
-        match self {
-            Self::One(count) => std::slice::from_ref(count),
-            Self::Other(counts) => counts,
-        }
-    }
-}
-
 impl FromIterator<u64> for BlockCounts {
     fn from_iter<I: IntoIterator<Item = u64>>(counts: I) -> Self {
         let mut counts = counts.into_iter();
@@ -196,7 +187,10 @@ impl Counts {
     /// Adds the message that comes next.
     pub(crate) fn add(&mut self, message: &MessageCounts) {
         let sum = self.sums.last().copied().unwrap_or(TokenCount::ZERO);
-        self.blocks.extend_from_slice(message.blocks.all());
+        match &message.blocks {
+            BlockCounts::One(count) => self.blocks.push(*count),
+            BlockCounts::Other(counts) => self.blocks.extend_from_slice(counts),
+        }
         self.sums.push(sum + message.count);
     }
 

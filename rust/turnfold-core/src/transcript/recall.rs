@@ -152,6 +152,19 @@ impl Recalled {
                 _ => return None,
             }
             let rest = body.get(at..).filter(|rest| rest.first() == Some(&b'{'))?;
+            if let Some((first, run)) = walk.next_run(rest) {
+                let batch = walk.batches.len() as u32 - 1;
+                for (index, span) in (first..).zip(run.messages) {
+                    items.push(Item {
+                        batch,
+                        index,
+                        start: at as u32 + span.start,
+                        gap: edge as u32,
+                    });
+                    edge = at + span.end as usize;
+                }
+                continue;
+            }
             let found = walk.next(format.map(|format| format as &dyn WireFormat), rest);
             let (index, len) = if let Some(found) = found {
                 found
