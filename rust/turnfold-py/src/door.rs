@@ -12,6 +12,8 @@ use pyo3::types::{PyList, PyString};
 use turnfold_core::ReadError;
 use turnfold_core::splice::SpliceError;
 
+use crate::forks::Inside;
+
 /// What went wrong in the kernel, on its way to `turnfold.errors`.
 pub(crate) struct Fault {
     code: &'static str,
@@ -61,7 +63,10 @@ impl From<ReadError> for Fault {
 #[expect(clippy::disallowed_methods, reason = "this is the one place")]
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Fault> + Send) -> PyResult<T> {
     // Nothing that a panic could leave half-written is reachable afterwards: the kernel's values are immutable.
-    let outcome = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let outcome = py.detach(|| {
+        let _inside = Inside::enter();
+        catch_unwind(AssertUnwindSafe(work))
+    });
     finish(py, outcome)
 }
 

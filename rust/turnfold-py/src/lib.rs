@@ -8,6 +8,7 @@ mod checks;
 mod digests;
 mod door;
 mod edits;
+mod forks;
 mod identifiers;
 mod input;
 mod json;
@@ -59,6 +60,7 @@ mod _core {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::forks::register(module)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
