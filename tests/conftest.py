@@ -1,5 +1,6 @@
 """Guards that every test runs under: no sleeping, and no network beyond loopback. And the judge of token counts."""
 
+import signal
 import socket
 import time
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from turnfold.testing.oracle import tiktoken_encodings
 # No test depends on how fast the machine is.
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")
+
+# In the background of a shell interrupts are ignored, and by all that is started there.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LOOPBACK = ("127.", "::1", "localhost")
 

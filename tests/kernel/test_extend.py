@@ -1,14 +1,25 @@
 """A body read as the continuation of another: the same transcript as the body read alone."""
 
 import json
+from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from turnfold import Transcript, check_pairs, scan
+from turnfold import Transcript, check_pairs, checks, scan
 from turnfold.errors import InvalidJsonError, ReadError
 from turnfold.model.findings import CallPlace
+from turnfold.testing.generators import (
+    anthropic_messages,
+    bedrock_converse,
+    gemini_contents,
+    mistral_chat,
+    openai_chat,
+    openai_responses,
+)
+
+MADE = (anthropic_messages, bedrock_converse, gemini_contents, mistral_chat, openai_chat, openai_responses)
 
 
 def call(name: str, text: str) -> list[dict[str, object]]:
@@ -51,6 +62,24 @@ def test_a_continuation_is_the_body_read_alone(before: int, after: int, fields: 
     raw = body(after, **fields)
     extended = Transcript.extend_from(previous, raw)
     assert facts(extended) == facts(Transcript.from_json(raw, format="chat" if named else None))
+
+
+@settings(max_examples=20)
+@given(st.sampled_from(MADE), st.integers(0, 50), st.integers(1, 4), st.sampled_from([(", ", ": "), (",", ":")]))
+def test_a_body_that_goes_on_from_other_texts_is_the_body_read_alone(
+    make: Callable[..., dict[str, object]], seed: int, each: int, separators: tuple[str, str]
+) -> None:
+    raw = json.dumps(make(seed, turns=6, result_words=8), separators=separators)
+    previous = Transcript.from_json(raw.encode())
+    found = checks.open_results(previous, 0, len(previous), encoding="o200k_base", short_bytes=0, beginning="never")[
+        ::each
+    ]
+    edited = previous.edited(
+        [(index, ((block, f"cut {index}"),)) for index, block in {m: k for m, k, *_ in found}.items()]
+    )
+    for before in (edited, edited.splice([range(len(edited))])):
+        grown = before.append(before.messages[0]).to_json()
+        assert facts(Transcript.extend_from(before, grown)) == facts(Transcript.from_json(grown))
 
 
 @given(st.binary(max_size=40), st.integers(0, 400))

@@ -104,6 +104,9 @@ pub(crate) fn assemble(transcript: &Transcript, parts: &[Part]) -> Result<Transc
             }
         }
     }
+    if kept == (0..transcript.len()) && segments.is_empty() {
+        return Ok(transcript.clone());
+    }
     keep(transcript, &kept, &mut segments);
     Ok(transcript.with_segments(segments))
 }

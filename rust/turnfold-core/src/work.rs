@@ -7,6 +7,7 @@ use turnfold_tokens::Encoding;
 
 use crate::formats::{self, WireFormat};
 use crate::pairs;
+use crate::splice;
 use crate::transcript::{Source, Transcript};
 
 thread_local! {
@@ -150,6 +151,36 @@ fn going_on_is_parsed_and_counted_by_what_is_new_alone() {
             assert!(
                 twice.counted == 2 * short.counted && twice.parsed > short.parsed + fresh / 2,
                 "{twice:?}"
+            );
+        }
+    }
+}
+
+/// What it takes to read a body that goes on from a transcript of which two results were cut.
+fn going_on_from_edited(name: &str, numbers: std::ops::Range<usize>, named: bool) -> Work {
+    let old = steps(name, numbers.start..numbers.end - 2);
+    let before = Transcript::read_whole(body(&old), named.then_some(name)).unwrap();
+    let edits = [2, 8].map(|message| (message, vec![(0, "cut")]));
+    let edited = splice::edit(&before, &edits).unwrap();
+    meter(&edited);
+    let append = |read: Transcript, message: String| read.append(Arc::new(message.into_bytes())).unwrap();
+    let grown = steps(name, numbers.end - 2..numbers.end)
+        .into_iter()
+        .fold(edited.clone(), append);
+    of(|| meter(&Transcript::extend_from(&edited, Arc::new(grown.to_json())).unwrap())).1
+}
+
+#[test]
+fn going_on_from_what_was_edited_is_parsed_and_counted_by_what_is_new_alone() {
+    for name in ["openai.chat", "anthropic.messages"] {
+        let fresh: usize = steps(name, 2_000_000..2_000_002).iter().map(String::len).sum();
+        for (named, start) in [(true, 2_000_000), (false, 3_000_000)] {
+            let [short, long] =
+                [50, 100].map(|old| going_on_from_edited(name, start + old..start + 2 * old + 2, named));
+            assert_eq!((short.parsed, short.counted), (long.parsed, long.counted), "{name}");
+            assert!(
+                short.counted <= fresh && short.parsed <= 4 * fresh,
+                "{short:?} of {fresh}"
             );
         }
     }

@@ -152,6 +152,8 @@ pub struct Evidence {
     signs: Vec<Sign>,
     /// How many messages were searched for marks of formats that are not read here.
     screened: usize,
+    /// Messages that stand in the place of others since, in order: what they say was not looked at.
+    unread: Vec<usize>,
 }
 
 /// The strongest mark of one format.
@@ -214,6 +216,7 @@ impl Evidence {
             model: model.map(Cow::into_owned),
             signs: formats.iter().map(sign).collect(),
             screened: 0,
+            unread: Vec::new(),
         }
     }
 
@@ -263,8 +266,43 @@ impl Evidence {
         let earlier = |sign: &Sign| sign.message.is_none_or(|index| index < end);
         self.signs.iter().all(earlier).then(|| Self {
             screened: self.screened.min(end),
+            unread: self.unread.iter().copied().filter(|&index| index < end).collect(),
             ..self.clone()
         })
+    }
+
+    /// What is said where these messages stand in the place of others, which is for [`Evidence::read`] to find; `None`
+    /// where it rests on one of the others.
+    pub fn replaced(&self, messages: &[usize]) -> Option<Self> {
+        let rests = |sign: &Sign| sign.message.is_some_and(|index| messages.contains(&index));
+        let mut unread = [self.unread.as_slice(), messages].concat();
+        unread.sort_unstable();
+        unread.dedup();
+        (!self.signs.iter().any(rests)).then(|| Self { unread, ..self.clone() })
+    }
+
+    /// Looks at the messages that were not looked at, given the JSON of each. `None` where one of them says as much as
+    /// all the others do.
+    pub fn read<'d>(&mut self, message: impl Fn(usize) -> Option<&'d [u8]>) -> Option<()> {
+        for index in std::mem::take(&mut self.unread) {
+            let document = Document::parse(message(index)?).ok()?;
+            let root = document.root();
+            for sign in &self.signs {
+                let found = sign
+                    .format
+                    .message_mark(root, index, sign.takes_model(self.model.as_deref()));
+                let found = found.map(|mark| mark.strength);
+                let later = found == sign.strength() && sign.message.is_none_or(|first| first < index);
+                if found.is_some() && !later && found >= sign.strength() {
+                    return None;
+                }
+            }
+            let formats: Vec<_> = self.signs.iter().map(|sign| sign.format).collect();
+            if foreign(std::iter::once((index, root)), &formats).is_some() {
+                return None;
+            }
+        }
+        Some(())
     }
 
     /// Whether [`Evidence::weigh`] needs no message before `first`.

@@ -85,9 +85,12 @@ pub fn edit(
     let segments = if edits.is_empty() || bytes > MERGE_BYTES || transcript.head.lone {
         parts.into_iter().map(|(segment, part)| shared(segment, part)).collect()
     } else {
-        vec![Arc::new(Segment::of_parts(&borrowed))]
+        vec![Arc::new(Segment::of_parts(&borrowed, true))]
     };
     let mut edited = transcript.with_segments(segments);
+    let messages: Vec<usize> = edits.iter().map(|(message, _)| *message).collect();
+    let evidence = transcript.evidence.as_ref();
+    edited.evidence = evidence.and_then(|all| all.replaced(&messages).map(Arc::new));
     if pairs_stay {
         edited.pairs = Arc::clone(&transcript.pairs);
     }

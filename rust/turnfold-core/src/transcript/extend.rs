@@ -57,6 +57,7 @@ impl Transcript {
         let (mut evidence, mut reason) = (None, Cow::Borrowed(NAMED));
         if !self.named {
             let mut known = self.evidence.as_ref()?.before(shared.messages)?;
+            known.read(|index| Some(self.message(index)?.bytes()))?;
             let messages = document.roots();
             known.add(shared.messages, &messages);
             let judged = known

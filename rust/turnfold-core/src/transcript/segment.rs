@@ -218,28 +218,30 @@ impl Segment {
             {
                 return;
             }
-            let merged = Self::of_parts(&[(before, 0..before.len()), (last, 0..last.len())]);
+            let parts: [(&Self, _); 2] = [(before, 0..before.len()), (last, 0..last.len())];
+            let merged = Self::of_parts(&parts, first.is_empty());
             segments.truncate(segments.len() - 2);
             segments.push(Arc::new(merged));
         }
     }
 
-    /// Messages of segments (`range` within each, not empty), one after the other, copied into one source. Counts that all
-    /// of the segments have come along.
-    pub(crate) fn of_parts(parts: &[(&Self, Range<usize>)]) -> Self {
-        let bytes = parts.iter().map(|(segment, range)| segment.bytes_of(range)).sum();
+    /// Messages of segments (`range` within each, not empty), one after the other, copied into one source, with what
+    /// [`Transcript::write`](super::Transcript::write) puts between them: so a body that goes on from them shares them.
+    /// `opening`: they are the transcript's first. Counts that all of the segments have come along.
+    pub(crate) fn of_parts(parts: &[(&Self, Range<usize>)], opening: bool) -> Self {
+        let bytes: usize = parts.iter().map(|(segment, range)| segment.bytes_of(range)).sum();
+        let messages = parts.iter().map(|(_, range)| range.len()).sum();
         let mut joined = Joined {
-            bytes: Vec::with_capacity(bytes),
-            messages: Vec::with_capacity(parts.iter().map(|(_, range)| range.len()).sum()),
+            bytes: Vec::with_capacity(bytes + 2 * messages),
+            messages: Vec::with_capacity(messages),
             rows: Rows::default(),
+            style: opening.then(Vec::new),
+            opening,
+            listed: true,
         };
         for (segment, range) in parts {
             joined.add(segment, range);
         }
-        let listed = parts
-            .iter()
-            .enumerate()
-            .all(|(number, (segment, range))| segment.listed && (number == 0 || segment.has_comma_before(range.start)));
         let counted: Vec<_> = parts
             .iter()
             .map(|(segment, range)| (&segment.counts, range.clone(), segment.block_rows(range)))
@@ -249,7 +251,7 @@ impl Segment {
             source,
             joined.messages,
             joined.rows,
-            listed,
+            joined.listed,
             CountMemo::of_parts(&counted),
         );
         let asked = parts
@@ -310,14 +312,19 @@ struct Joined {
     bytes: Vec<u8>,
     messages: Vec<Message>,
     rows: Rows,
+    /// The white space behind the last comma, for messages that come without one; `None` before the first.
+    style: Option<Vec<u8>>,
+    opening: bool,
+    /// Whether what stands before each message is what is written there.
+    listed: bool,
 }
 
 impl Joined {
     fn add(&mut self, segment: &Segment, messages: &Range<usize>) {
         let source = segment.source.bytes();
         for row in segment.messages().get(messages.clone()).unwrap_or_default() {
-            let gap = self.copy(row.gap, source);
-            let span = self.copy(row.span, source);
+            let gap = self.gap(row.gap.of(source));
+            let span = self.copy(row.span.of(source));
             let first_block = self.rows.block_count();
             for block in segment.blocks_of(row) {
                 let first_text = self.rows.text_count();
@@ -333,9 +340,39 @@ impl Joined {
         }
     }
 
-    fn copy(&mut self, span: Span, source: &[u8]) -> Span {
+    /// Writes what stands before the next message.
+    fn gap(&mut self, own: &[u8]) -> Span {
         let start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(span.of(source));
+        let comma = memchr::memchr(b',', own);
+        let style = own.get(comma.map_or(0, |at| at + 1)..).unwrap_or_default();
+        match (comma, self.messages.is_empty()) {
+            (Some(comma), true) if self.opening => {
+                self.copy(&own[..comma]);
+                self.copy(style);
+            }
+            (Some(_), _) | (None, true) => {
+                self.copy(own);
+            }
+            (None, false) => match &self.style {
+                Some(before) => {
+                    self.bytes.push(b',');
+                    self.bytes.extend_from_slice(if own.is_empty() { before } else { own });
+                }
+                None => self.listed = false,
+            },
+        }
+        if !own.is_empty() && self.style.as_deref() != Some(style) {
+            self.style = Some(style.to_vec());
+        }
+        Span {
+            start,
+            end: self.bytes.len() as u32,
+        }
+    }
+
+    fn copy(&mut self, bytes: &[u8]) -> Span {
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(bytes);
         Span {
             start,
             end: self.bytes.len() as u32,
