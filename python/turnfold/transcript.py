@@ -121,7 +121,7 @@ class Transcript:
     def edited(self, edits: Sequence[tuple[int, Texts]]) -> Self:
         """Return a transcript in which these messages, in order, have other texts, as `rewrite` makes them.
 
-        All others keep bytes, objects and counts. O(bytes of the edited messages).
+        All others keep bytes, objects and counts. O(bytes).
         """
         kernel, edited = self._edit(self.kernel.edited, edits), {index for index, _ in edits}
         places = () if self._objects is None else range(len(self))

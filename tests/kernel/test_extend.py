@@ -82,6 +82,26 @@ def test_a_body_that_goes_on_from_other_texts_is_the_body_read_alone(
         assert facts(Transcript.extend_from(before, grown)) == facts(Transcript.from_json(grown))
 
 
+def test_other_texts_in_a_body_of_megabytes() -> None:
+    whole = json.loads(body(4))
+    for message in whole["messages"]:
+        if message["role"] == "tool":
+            message["content"] = "some words and 3 numbers. " * 25_000
+    previous = Transcript.from_json(json.dumps(whole).encode())
+    edited = previous.edited([(3, ((0, "cut"),)), (9, ((0, "cut, too"),))])
+    parts = [
+        range(3),
+        previous.rewrite(3, {0: "cut"}),
+        range(4, 9),
+        previous.rewrite(9, {0: "cut, too"}),
+        range(10, 13),
+    ]
+    assert len(edited.to_json()) > 1 << 20
+    assert facts(edited)[4:] == facts(previous.splice(parts))[4:]
+    grown = edited.append(edited.messages[1]).to_json()
+    assert facts(Transcript.extend_from(edited, grown)) == facts(Transcript.from_json(grown))
+
+
 @given(st.binary(max_size=40), st.integers(0, 400))
 def test_what_cannot_be_read_is_refused_as_it_is_alone(junk: bytes, at: int) -> None:
     previous = Transcript.from_json(body(4))

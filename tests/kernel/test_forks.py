@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import warnings
 
@@ -11,11 +13,30 @@ import pytest
 from turnfold import Transcript
 from turnfold.testing.generators import openai_chat
 
+BESIDE_OTHERS = """
+import os, signal
+signal.alarm(60)
+def count():
+    assert turnfold.count(text) == 8_001
+os.register_at_fork(before=count, after_in_parent=count, after_in_child=count)
+import turnfold
+os.register_at_fork(before=count, after_in_parent=count, after_in_child=count)
+text = "some words " * 4_000
+child = os.fork()
+count()
+os._exit(0 if child == 0 else os.waitpid(child, 0)[1])
+"""
 FORKS = 25
 """Without waiting, a third of the children had a lock that nobody let go of."""
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+
+def test_other_handlers_of_a_fork_may_use_the_kernel() -> None:
+    assert subprocess.call([sys.executable, "-c", BESIDE_OTHERS]) == 0
+
+
 def test_a_child_has_no_lock_of_a_thread_that_it_does_not_have() -> None:
     bodies = [json.dumps(openai_chat(seed, turns=40, result_words=100)).encode() for seed in range(40)]
     done = threading.Event()

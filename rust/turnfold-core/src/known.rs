@@ -6,9 +6,10 @@
 //! it says of its format are known.
 //!
 //! Messages that follow on each other as they did when they were counted are found several at once, by one digest
-//! (`runs.rs`). What was counted together stands together in memory, and what tells its messages from others once more by itself: it is
-//! mostly asked for together, and to fetch it is most of the cost. The table is in parts with a lock each, holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was
-//! asked for since their turn came last. What it holds changes what a call costs, never what it says.
+//! (`runs.rs`). What was counted together stands together in memory, and what tells its messages from others once more by
+//! itself: it is mostly asked for together, and to fetch it is most of the cost. The table is in parts with a lock each,
+//! holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was asked for since their turn came last. What it
+//! holds changes what a call costs, never what it says.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;

@@ -1,5 +1,6 @@
 //! What a fork waits for. The child has the locks that threads held at that moment, and no thread that lets go of them.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use pyo3::types::PyDict;
 
 /// Threads count themselves in so many places, that two of them seldom write to one line.
 const PLACES: usize = 64;
-/// How long a look lasts for another one to be worth its while.
+/// How long who waits does so before it looks again.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
 #[repr(align(128))]
@@ -21,6 +22,8 @@ static INSIDE: [Place; PLACES] = [const { Place(AtomicUsize::new(0)) }; PLACES];
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
+    /// Whether this thread is the one that forks: other handlers of the fork may call the kernel, too.
+    static FORKING: Cell<bool> = const { Cell::new(false) };
     static MINE: &'static AtomicUsize = {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -39,7 +42,7 @@ impl Inside {
         loop {
             // Sequential order on both sides: either the fork sees this thread, or this thread the fork.
             mine.fetch_add(1, Ordering::SeqCst);
-            if FORKS.load(Ordering::SeqCst) == 0 {
+            if FORKS.load(Ordering::SeqCst) == 0 || FORKING.get() {
                 return Self(mine);
             }
             mine.fetch_sub(1, Ordering::SeqCst);
@@ -57,6 +60,7 @@ impl Drop for Inside {
 /// Waits until no thread is in the kernel, and keeps all out.
 #[pyfunction]
 fn before() {
+    FORKING.set(true);
     FORKS.fetch_add(1, Ordering::SeqCst);
     while INSIDE.iter().any(|place| place.0.load(Ordering::SeqCst) > 0) {
         thread::sleep(BETWEEN_LOOKS);
@@ -65,12 +69,14 @@ fn before() {
 
 #[pyfunction]
 fn after_in_parent() {
+    FORKING.set(false);
     FORKS.fetch_sub(1, Ordering::SeqCst);
 }
 
 /// The threads that looked whether they may go in are not there.
 #[pyfunction]
 fn after_in_child() {
+    FORKING.set(false);
     for place in &INSIDE {
         place.0.store(0, Ordering::SeqCst);
     }
