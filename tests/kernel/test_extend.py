@@ -89,7 +89,7 @@ def test_other_texts_in_a_body_of_megabytes() -> None:
             message["content"] = "some words and 3 numbers. " * 25_000
     previous = Transcript.from_json(json.dumps(whole).encode())
     edited = previous.edited([(3, ((0, "cut"),)), (9, ((0, "cut, too"),))])
-    parts = [
+    parts: list[range | bytes] = [
         range(3),
         previous.rewrite(3, {0: "cut"}),
         range(4, 9),
