@@ -135,13 +135,16 @@ class Ground:
         if count <= 0:
             return len(self.transcript)
         # What stands behind the last legal cut is no group.
-        group = self.points.at_or_before(len(self.transcript))
+        found = self.points.at_or_before(len(self.transcript))
         for message, _, _ in reversed(self.transcript.places("tool_call", self.start)):
-            if group is not None and message < group:
-                group = self.points.at_or_before(message)
-                count -= group is not None and group >= self.start
-                if count == 0 and group is not None:
-                    return group
+            if found is not None and message >= found:
+                continue
+            found = self.points.at_or_before(message)
+            if found is None or found < self.start:
+                break
+            count -= 1
+            if count == 0:
+                return found
         return self.start
 
     @cached_property
