@@ -394,7 +394,7 @@ def scaling(rounds: int) -> Iterator[tuple[str, Scaled]]:
         "split_points": lambda: turnfold.split_points(transcript),
         "find_split": lambda: turnfold.find_split(transcript, keep=turnfold.KeepTokens(50_000)),
         "compare_prefix": lambda: turnfold.compare_prefix(transcript, longer),
-        "fingerprint": lambda: transcript.fingerprint,
+        "fingerprint": transcript.kernel.fingerprint,
         "identifiers": transcript.identifiers,
         "surviving": lambda: transcript.surviving(found),
         "digests": transcript.digests,
