@@ -123,12 +123,8 @@ class Ground:
     @cached_property
     def tool_groups(self) -> tuple[range, ...]:
         """The groups that hold a call with its results. O(blocks)."""
-        return tuple([group for group in self.groups if not self._calling.isdisjoint(group)])
-
-    @cached_property
-    def _calling(self) -> frozenset[int]:
-        """The messages with calls."""
-        return frozenset(message for message, _, _ in self.transcript.places("tool_call"))
+        calling = {message for message, _, _ in self.transcript.places("tool_call")}
+        return tuple([group for group in self.groups if not calling.isdisjoint(group)])
 
     def start_of_tool_groups(self, count: int) -> int:
         """Return the first message of the last `count` of them, or `start` where there are fewer. O(calls)."""

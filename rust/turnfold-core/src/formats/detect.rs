@@ -284,21 +284,18 @@ impl Evidence {
     /// Looks at the messages that were not looked at, given the JSON of each. `None` where one of them says as much as
     /// all the others do.
     pub fn read<'d>(&mut self, message: impl Fn(usize) -> Option<&'d [u8]>) -> Option<()> {
+        let formats: Vec<_> = self.signs.iter().map(|sign| sign.format).collect();
         for index in std::mem::take(&mut self.unread) {
             let document = Document::parse(message(index)?).ok()?;
             let root = document.root();
-            for sign in &self.signs {
-                let found = sign
-                    .format
-                    .message_mark(root, index, sign.takes_model(self.model.as_deref()));
+            let outdoes = |sign: &Sign| {
+                let own_model = sign.takes_model(self.model.as_deref());
+                let found = sign.format.message_mark(root, index, own_model);
                 let found = found.map(|mark| mark.strength);
-                let later = found == sign.strength() && sign.message.is_none_or(|first| first < index);
-                if found.is_some() && !later && found >= sign.strength() {
-                    return None;
-                }
-            }
-            let formats: Vec<_> = self.signs.iter().map(|sign| sign.format).collect();
-            if foreign(std::iter::once((index, root)), &formats).is_some() {
+                let is_first = sign.message.is_some_and(|first| index < first);
+                found > sign.strength() || (is_first && found.is_some() && found == sign.strength())
+            };
+            if self.signs.iter().any(outdoes) || foreign(std::iter::once((index, root)), &formats).is_some() {
                 return None;
             }
         }

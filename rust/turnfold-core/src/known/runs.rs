@@ -35,7 +35,7 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn of(segment: &Segment, row: &Message) -> Self {
-        // What was put together from messages that came alone has no commas.
+        // A message that came alone has none before it.
         let has_comma = memchr::memchr(b',', row.gap.of(segment.source.bytes())).is_some();
         Self {
             span: row.span,

@@ -78,14 +78,12 @@ pub fn edit(
         at = message + 1;
     }
     parts.extend(kept(transcript, &(at..transcript.len())));
-    let borrowed = parts.iter().map(|(segment, part)| (&***segment, part.clone()));
-    let borrowed: Vec<_> = borrowed.collect();
-    let bytes: usize = borrowed.iter().map(|(segment, part)| segment.bytes_of(part)).sum();
+    let bytes: usize = parts.iter().map(|(segment, part)| segment.bytes_of(part)).sum();
     // A lone value is told by where it lies.
     let segments = if edits.is_empty() || bytes > MERGE_BYTES || transcript.head.lone {
         parts.into_iter().map(|(segment, part)| shared(segment, part)).collect()
     } else {
-        vec![Arc::new(Segment::of_parts(&borrowed, true))]
+        vec![Arc::new(Segment::of_parts(&parts, true))]
     };
     let mut edited = transcript.with_segments(segments);
     let messages: Vec<usize> = edits.iter().map(|(message, _)| *message).collect();

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::write::Gaps;
 use super::{Binding, Block, Message, Recalled, Role, Segment, SegmentRows, SourceBytes, Span, TextSpan};
 use crate::formats::Rows;
 use crate::json::escapes_surrogate;
@@ -185,9 +186,9 @@ impl Segment {
 
     /// The rows of the blocks of some of its messages.
     fn block_rows(&self, messages: &Range<usize>) -> Range<usize> {
-        match self.messages().get(messages.clone()) {
-            Some([first, .., last]) => first.blocks.start as usize..last.blocks.end as usize,
-            Some([only]) => usize_range(&only.blocks),
+        let messages = self.messages().get(messages.clone()).unwrap_or_default();
+        match (messages.first(), messages.last()) {
+            (Some(first), Some(last)) => usize_range(&(first.blocks.start..last.blocks.end)),
             _ => 0..0,
         }
     }
@@ -195,12 +196,11 @@ impl Segment {
     /// Whether it may hold the escape of half a character, in any of its messages. O(bytes), once.
     pub(crate) fn escapes_surrogate(&self) -> bool {
         let find = || {
-            let span = match self.messages() {
-                [first, .., last] => first.span.start..last.span.end,
-                [only] => only.span.start..only.span.end,
-                [] => 0..0,
+            let messages = self.messages();
+            let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
+                return false;
             };
-            let Range { start, end } = span;
+            let (start, end) = (first.span.start, last.span.end);
             escapes_surrogate(Span { start, end }.of(self.source.bytes()))
         };
         *self.escapes_surrogate.get_or_init(find)
@@ -218,7 +218,7 @@ impl Segment {
             {
                 return;
             }
-            let parts: [(&Self, _); 2] = [(before, 0..before.len()), (last, 0..last.len())];
+            let parts = [(before, 0..before.len()), (last, 0..last.len())];
             let merged = Self::of_parts(&parts, first.is_empty());
             segments.truncate(segments.len() - 2);
             segments.push(Arc::new(merged));
@@ -228,15 +228,14 @@ impl Segment {
     /// Messages of segments (`range` within each, not empty), one after the other, copied into one source, with what
     /// [`Transcript::write`](super::Transcript::write) puts between them: so a body that goes on from them shares them.
     /// `opening`: they are the transcript's first. Counts that all of the segments have come along.
-    pub(crate) fn of_parts(parts: &[(&Self, Range<usize>)], opening: bool) -> Self {
+    pub(crate) fn of_parts(parts: &[(&Arc<Self>, Range<usize>)], opening: bool) -> Self {
         let bytes: usize = parts.iter().map(|(segment, range)| segment.bytes_of(range)).sum();
         let messages = parts.iter().map(|(_, range)| range.len()).sum();
         let mut joined = Joined {
             bytes: Vec::with_capacity(bytes + 2 * messages),
             messages: Vec::with_capacity(messages),
             rows: Rows::default(),
-            style: opening.then(Vec::new),
-            opening,
+            gaps: if opening { Gaps::opening() } else { Gaps::amid() },
             listed: true,
         };
         for (segment, range) in parts {
@@ -308,23 +307,23 @@ impl TextSpan {
     }
 }
 
-struct Joined {
+struct Joined<'a> {
     bytes: Vec<u8>,
     messages: Vec<Message>,
     rows: Rows,
-    /// The white space behind the last comma, for messages that come without one; `None` before the first.
-    style: Option<Vec<u8>>,
-    opening: bool,
+    gaps: Gaps<'a>,
     /// Whether what stands before each message is what is written there.
     listed: bool,
 }
 
-impl Joined {
-    fn add(&mut self, segment: &Segment, messages: &Range<usize>) {
+impl<'a> Joined<'a> {
+    fn add(&mut self, segment: &'a Segment, messages: &Range<usize>) {
         let source = segment.source.bytes();
         for row in segment.messages().get(messages.clone()).unwrap_or_default() {
-            let gap = self.gap(row.gap.of(source));
-            let span = self.copy(row.span.of(source));
+            let pieces = self.gaps.next(row.gap.of(source));
+            self.listed &= pieces.is_some();
+            let gap = self.copy(&pieces.unwrap_or_default());
+            let span = self.copy(&[row.span.of(source)]);
             let first_block = self.rows.block_count();
             for block in segment.blocks_of(row) {
                 let first_text = self.rows.text_count();
@@ -340,39 +339,11 @@ impl Joined {
         }
     }
 
-    /// Writes what stands before the next message.
-    fn gap(&mut self, own: &[u8]) -> Span {
+    fn copy(&mut self, pieces: &[&[u8]]) -> Span {
         let start = self.bytes.len() as u32;
-        let comma = memchr::memchr(b',', own);
-        let style = own.get(comma.map_or(0, |at| at + 1)..).unwrap_or_default();
-        match (comma, self.messages.is_empty()) {
-            (Some(comma), true) if self.opening => {
-                self.copy(&own[..comma]);
-                self.copy(style);
-            }
-            (Some(_), _) | (None, true) => {
-                self.copy(own);
-            }
-            (None, false) => match &self.style {
-                Some(before) => {
-                    self.bytes.push(b',');
-                    self.bytes.extend_from_slice(if own.is_empty() { before } else { own });
-                }
-                None => self.listed = false,
-            },
+        for piece in pieces {
+            self.bytes.extend_from_slice(piece);
         }
-        if !own.is_empty() && self.style.as_deref() != Some(style) {
-            self.style = Some(style.to_vec());
-        }
-        Span {
-            start,
-            end: self.bytes.len() as u32,
-        }
-    }
-
-    fn copy(&mut self, bytes: &[u8]) -> Span {
-        let start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(bytes);
         Span {
             start,
             end: self.bytes.len() as u32,

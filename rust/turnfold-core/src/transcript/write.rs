@@ -33,26 +33,10 @@ impl Transcript {
         if head.lone {
             sink(b"[");
         }
-        let mut style: &[u8] = b"";
-        for (index, view) in self.messages().enumerate() {
+        let mut gaps = Gaps::opening();
+        for view in self.messages() {
             let own = view.row.gap.of(view.segment.source.bytes());
-            let (white_before, white_after) = match memchr::memchr(b',', own) {
-                Some(comma) => (&own[..comma], own.get(comma + 1..).unwrap_or_default()),
-                None => (&b""[..], own),
-            };
-            if index == 0 {
-                sink(white_before);
-                sink(white_after);
-            } else if white_before.len() + white_after.len() < own.len() {
-                sink(own);
-            } else {
-                // A message that comes without a comma was appended, or was the first of its array.
-                sink(b",");
-                sink(if own.is_empty() { style } else { own });
-            }
-            if !own.is_empty() {
-                style = white_after;
-            }
+            gaps.next(own).into_iter().flatten().for_each(&mut *sink);
             match self.lone_bytes(&view) {
                 Some(message) => sink(&message),
                 None => sink(view.bytes()),
@@ -108,6 +92,53 @@ impl Transcript {
         }
         let document = Document::parse(view.bytes()).ok()?;
         self.format.lone_message(document.root())
+    }
+}
+
+/// What stands before messages where they are written one after the other.
+pub(super) struct Gaps<'a> {
+    /// Whether the transcript's first message comes next.
+    opens: bool,
+    /// The white space behind the last comma, for messages that come without one; `None` where it is not known.
+    style: Option<&'a [u8]>,
+}
+
+impl<'a> Gaps<'a> {
+    /// Before the transcript's first message.
+    pub(super) fn opening() -> Self {
+        Self {
+            opens: true,
+            style: Some(b""),
+        }
+    }
+
+    /// Behind messages of which nothing is known.
+    pub(super) fn amid() -> Self {
+        Self {
+            opens: false,
+            style: None,
+        }
+    }
+
+    /// What is written before the next message, in pieces, given what stands before it where it comes from. `None` where
+    /// that rests on messages of which nothing is known.
+    pub(super) fn next(&mut self, own: &'a [u8]) -> Option<[&'a [u8]; 2]> {
+        let (white_before, white_after) = match memchr::memchr(b',', own) {
+            Some(comma) => (&own[..comma], own.get(comma + 1..).unwrap_or_default()),
+            None => (&b""[..], own),
+        };
+        let style = self.style;
+        if !own.is_empty() {
+            self.style = Some(white_after);
+        }
+        if std::mem::take(&mut self.opens) {
+            return Some([white_before, white_after]);
+        }
+        if white_before.len() + white_after.len() < own.len() {
+            return Some([own, b""]);
+        }
+        // A message that comes without a comma was appended, or was the first of its array.
+        Some([b",", if own.is_empty() { style? } else { own }])
     }
 }
 
