@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache as cached
 from time import perf_counter
 from typing import Final, Literal, TypeVar, get_args
@@ -12,27 +12,25 @@ import anyio
 from msgspec import structs
 
 from turnfold import checks
+from turnfold.by_rule import Filling, check_policy, compact_by_rule, ended, finish
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError
-from turnfold.model.plan import CompactionPlan, Skip
-from turnfold.model.policy import Policy, Summarize
-from turnfold.model.result import Attempt, Coverage, Timings
+from turnfold.model.plan import Skip
+from turnfold.model.policy import Policy
+from turnfold.model.result import Attempt
 from turnfold.model.scan import BODY_ONLY, ScanOptions
 from turnfold.model.state import NO_STATE, PlanState
-from turnfold.model.summary import NO_USAGE, SummaryReply, SummaryRequest
-from turnfold.planning.apply import Applied, CompactionResult, apply_opened
-from turnfold.planning.prepared import Prepared, prepare, prepare_again
-from turnfold.planning.reports import tell_started, told, told_sync
-from turnfold.planning.request import live_request, shown_share
+from turnfold.model.summary import SummaryRequest
+from turnfold.planning.apply import CompactionResult
+from turnfold.planning.prepared import Prepared, prepare
+from turnfold.planning.reports import tell_started, told
+from turnfold.planning.request import live_request
 from turnfold.prompts.appended import render_appended
-from turnfold.prompts.schemas import schema_named
 from turnfold.summarizers.asked import is_asked
-from turnfold.summarizers.by_rule import write_by_rule
-from turnfold.summarizers.covering import NO_MODEL, Cuts, Progress, ask_whole
+from turnfold.summarizers.covering import Cuts, ask_whole
 from turnfold.summarizers.detached import any_left_behind
 from turnfold.summarizers.fallback import Fallback
-from turnfold.summarizers.freeing import free, rows_of
-from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.pieces import room_of
+from turnfold.summarizers.progress import Progress
 from turnfold.summarizers.protocol import Summarizer
 from turnfold.summarizers.threads import beside, in_thread
 from turnfold.telemetry.hub import within
@@ -53,18 +51,6 @@ _COUNTED_BY: Final[set[tuple[str | None, str | None]]] = set()
 """Encodings and models whose vocabulary is loaded: a first count takes a hundred milliseconds, never on the loop."""
 
 _R = TypeVar("_R")
-_Outcome = CompactionResult | Skip
-
-
-@dataclass(slots=True)
-class _Filling:
-    """Replies so far, by hole, and everything that was tried."""
-
-    replies: dict[int, tuple[str, SummaryReply]] = field(default_factory=dict)
-    attempts: list[Attempt] = field(default_factory=list)
-    seconds: float = 0.0
-    progress: dict[int, Progress] = field(default_factory=dict)
-    stopped_by: BaseException | None = None
 
 
 @told
@@ -120,17 +106,17 @@ async def compact(
     if isinstance(prepared, Skip):
         return prepared
     tell_started(transcript, policy, prepared.plan, prepared.seconds)
-    filling = _Filling()
+    filling = Filling()
     if summarizer is not None and prepared.requests:
         calls = calls or anyio.CapacityLimiter(CALLS_AT_ONCE)
         await _ask(prepared, Fallback(summarizer), filling, deadline, calls=calls, by_rule=on_failure == "rules")
     skips = (
         on_failure == "skip" and summarizer is not None and len(filling.replies) < sum(map(is_asked, prepared.requests))
     )
-    end = _without_summary if skips else _finish
+    end = _without_summary if skips else finish
     held = [prepared]
     del prepared
-    outcome = await beside(size_bytes, _ended, end, held, filling)
+    outcome = await beside(size_bytes, ended, end, held, filling)
     over_seconds = max(0.0, anyio.current_time() - deadline)
     if isinstance(outcome, Skip) or not over_seconds:
         return outcome
@@ -157,7 +143,7 @@ def compact_sync(
     """
     check_arguments(policy, summarizer, deadline_seconds, on_failure)
     if summarizer is None:
-        return _compact_by_rule(
+        return compact_by_rule(
             transcript,
             policy,
             encoding=encoding,
@@ -186,41 +172,6 @@ def compact_sync(
     return _run_alone(run)
 
 
-@told_sync
-def _compact_by_rule(
-    transcript: Transcript,
-    policy: Policy,
-    *,
-    encoding: str | None,
-    model: str | None,
-    window_tokens: int | None,
-    options: ScanOptions,
-    state: PlanState,
-) -> CompactionResult | Skip:
-    prepared = prepare(
-        transcript,
-        policy,
-        by_rule=True,
-        encoding=encoding,
-        model=model,
-        window_tokens=window_tokens,
-        options=options,
-        state=state,
-    )
-    if isinstance(prepared, Skip):
-        return prepared
-    tell_started(transcript, policy, prepared.plan, prepared.seconds)
-    return _ended(_finish, [prepared], _Filling())
-
-
-def carry_out(transcript: Transcript, planned: CompactionPlan) -> CompactionResult | Skip:
-    """Carry out a plan that was made before, maybe elsewhere; every summary is made by rule.
-
-    Raises `PlanMismatchError` for a plan of another transcript.
-    """
-    return _ended(_finish, [prepare_again(transcript, planned)], _Filling())
-
-
 def _size(transcript: Transcript, encoding: str | None, model: str | None) -> int:
     """Return the bytes of a small transcript that can be counted at once; `_LARGE` for any other."""
     kernel_of(transcript)  # raises for what is none
@@ -237,8 +188,7 @@ def check_arguments(
     calls: anyio.CapacityLimiter | None = None,
 ) -> None:
     """Raise for arguments that are wrong for any transcript."""
-    if not isinstance(policy, Policy):
-        raise TypeError(f"a Policy is needed, not {type(policy).__name__}: turnfold.presets make them")
+    check_policy(policy)
     if summarizer is not None and (isinstance(summarizer, type) or not hasattr(summarizer, "summarize")):
         raise TypeError(f"{summarizer!r} has no method `summarize`: wrap a function in turnfold.summarizers.Function")
     if deadline_seconds is not None and not deadline_seconds >= 0:
@@ -247,15 +197,12 @@ def check_arguments(
         raise ArgumentError(f"on_failure must be 'rules' or 'skip', got {on_failure!r}")
     if calls is not None and not isinstance(calls, anyio.CapacityLimiter):
         raise TypeError(f"calls must be a limiter, as in anyio.CapacityLimiter(4), not {type(calls).__name__}")
-    for step in policy.steps:
-        if isinstance(step, Summarize):
-            schema_named(step.schema)
 
 
 async def _ask(
     prepared: Prepared,
     chain: Fallback,
-    filling: _Filling,
+    filling: Filling,
     deadline: float,
     *,
     calls: anyio.CapacityLimiter,
@@ -323,57 +270,10 @@ def _with_live(prepared: Prepared, chain: Fallback) -> tuple[SummaryRequest, ...
     return tuple(with_live(request) if is_asked(request) else request for request in prepared.requests)
 
 
-def _ended(end: Callable[[Prepared, _Filling], _Outcome], held: list[Prepared], filling: _Filling) -> _Outcome:
-    """Return what a compaction ends with, and free what it was made from: `held` has the only reference."""
-    prepared = held.pop()
-    outcome = end(prepared, filling)
-    rows = rows_of((*prepared.requests, *(piece for one in filling.progress.values() for piece in one.pieces)))
-    filling.progress.clear()
-    del prepared
-    free(rows)
-    return outcome
-
-
-def _without_summary(prepared: Prepared, filling: _Filling) -> Skip:
+def _without_summary(prepared: Prepared, filling: Filling) -> Skip:
     last = filling.attempts[-1].outcome if filling.attempts else "deadline"
     text = f"No summarizer gave a summary that can be used; the last try ended with {last}."
     return Skip("no_summary", text, prepared.plan.before, attempts=tuple(filling.attempts))
-
-
-def _finish(prepared: Prepared, filling: _Filling) -> CompactionResult | Skip:
-    """Fill by rule what is still open, then apply."""
-    by_rule = perf_counter()
-    for hole, request in enumerate(prepared.requests):
-        if hole not in filling.replies:
-            rest = filling.progress[hole].rest(request) if hole in filling.progress else request
-            filling.replies[hole] = write_by_rule(hole, rest, filling.attempts)
-    replies = [filling.replies[hole] for hole in range(len(prepared.requests))]
-    started = perf_counter()
-    applied = apply_opened(prepared.transcript, prepared.plan, prepared.opened, [reply.text for _, reply in replies])
-    if isinstance(applied, Skip):
-        return structs.replace(applied, attempts=tuple(filling.attempts))
-    return _result(
-        applied,
-        prepared,
-        filling,
-        Timings(
-            plan_seconds=prepared.seconds,
-            summarize_seconds=filling.seconds + started - by_rule,
-            apply_seconds=perf_counter() - started,
-        ),
-    )
-
-
-def _result(applied: Applied, prepared: Prepared, filling: _Filling, timings: Timings) -> CompactionResult:
-    return CompactionResult.of(
-        applied,
-        method=filling.replies[0][0] if prepared.requests else None,
-        coverage=_coverage(prepared, filling),
-        usage=sum((attempt.usage for attempt in filling.attempts), NO_USAGE),
-        attempts=tuple(filling.attempts),
-        timings=timings,
-        texts=tuple(filling.replies[hole][1].text for hole in range(len(prepared.requests))),
-    )
 
 
 def _run_alone(run: Callable[[], Coroutine[object, object, _R]]) -> _R:
@@ -386,24 +286,6 @@ def _run_alone(run: Callable[[], Coroutine[object, object, _R]]) -> _R:
             runner.get_loop().close()
         else:
             runner.close()
-
-
-def _coverage(prepared: Prepared, filling: _Filling) -> Coverage:
-    shown = whole = pieces = by_rule = 0
-    marked = False
-    for hole, opening in enumerate(prepared.opened):
-        method = filling.replies[hole][0]
-        whole += opening.source_tokens
-        if method == Marker().name or not is_asked(prepared.requests[hole]):
-            marked = True
-            continue
-        shown += int(opening.source_tokens * shown_share(prepared.transcript, opening))
-        progress = filling.progress.get(hole, Progress())
-        pieces += max(len(progress.pieces), 1)
-        by_rule += progress.by_rule if progress.pieces else method in NO_MODEL
-    if shown == whole:
-        return Coverage(1.0, pieces, by_rule)
-    return Coverage(shown / whole, pieces, by_rule, "marker" if marked else "clipped")
 
 
 def _in_event_loop() -> bool:

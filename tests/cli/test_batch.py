@@ -295,7 +295,7 @@ def test_an_error_nobody_foresaw_is_that_transcripts_own(run, inputs, tmp_path, 
             raise RuntimeError("the disk of the moon is full")
         return real(transcript, *arguments, **options)
 
-    monkeypatch.setattr("turnfold.cli.compaction.compact_sync", fails_once)
+    monkeypatch.setattr("turnfold.cli.compaction.compact_by_rule", fails_once)
     ran = run("batch", inputs / "many.jsonl", "-o", tmp_path, *OPTIONS, "--json")
     failed = [record for record in ran.records if record["reason"] == "internal"]
     assert 0 < len(failed) < LINES - 10

@@ -18,8 +18,8 @@ import pytest
 
 from turnfold import presets
 from turnfold.cli.batch_crew import Crew
+from turnfold.cli.batch_made import Made, Work, has_key
 from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each
-from turnfold.cli.batch_task import Made, Work, has_key
 from turnfold.cli.compaction import CompactRecord, Instructions
 from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import ANY, Document, InputFile

@@ -260,7 +260,7 @@ def test_an_interruption_leaves_nothing_behind(run, folder, tmp_path, long, monk
             raise KeyboardInterrupt
         return real(*arguments, **options)
 
-    monkeypatch.setattr(turnfold.cli.compaction, "compact_sync", interrupted)
+    monkeypatch.setattr(turnfold.cli.compaction, "compact_by_rule", interrupted)
     ran = run("compact", folder, "-o", tmp_path / "out", *SMALL, "--json")
     assert (ran.status, ran.err, len(ran.records)) == (130, "", 2)
     assert files(tmp_path / "out") == ["a.json"]

@@ -11,6 +11,7 @@ import pytest
 import turnfold
 
 PACKAGE = Path(turnfold.__file__).parent
+EVENT_LOOP = {"anyio", "asyncio", "concurrent.futures", "ssl", "logging"}
 WATCH = """
 import json, sys
 events = []
@@ -56,18 +57,13 @@ def test_nothing_is_connected_or_started(watched: tuple[list[tuple[str, str]], s
 
 def test_little_is_loaded(watched: tuple[list[tuple[str, str]], set[str]]) -> None:
     _, modules = watched
-    heavy = {
-        "anyio",
-        "asyncio",
-        "concurrent.futures",
-        "sqlite3",
-        "http",
-        "ssl",
-        "logging",
-        "rich",
-        "argparse",
-    }
-    assert not heavy & modules
+    assert not (EVENT_LOOP | {"sqlite3", "http", "rich", "argparse"}) & modules
+
+
+def test_a_process_that_compacts_by_rule_has_no_event_loop() -> None:
+    program = "import json, sys, turnfold.cli.batch_process; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-IB", "-c", program], check=True, capture_output=True)
+    assert not (EVENT_LOOP | {"sqlite3", "http", "rich", "turnfold.containers"}) & set(json.loads(done.stdout))
 
 
 ROOMS = {"_core", *(path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py")}

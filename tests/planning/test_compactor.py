@@ -13,7 +13,7 @@ import pytest
 import trio
 import trio.testing
 
-from turnfold import compactor, presets
+from turnfold import by_rule, compactor, presets
 from turnfold.compactor import DEADLINE_SECONDS, compact, compact_sync
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError, UnknownSchemaError
 from turnfold.model.judgement import ReplyPolicy
@@ -258,8 +258,8 @@ async def test_the_loop_is_free_while_the_kernel_works(monkeypatch: pytest.Monke
 
         return run
 
-    for name in ("prepare", "apply_opened"):
-        monkeypatch.setattr(compactor, name, seen(getattr(compactor, name)))
+    for module, name in ((compactor, "prepare"), (by_rule, "apply_opened")):
+        monkeypatch.setattr(module, name, seen(getattr(module, name)))
     finished(await compact(chat(conversation(60)), POLICY, Function(where)))
     assert summarizers == [threading.get_ident()], "summarizers run on the loop"
     assert len(kernel) == 2

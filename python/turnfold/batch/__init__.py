@@ -1,20 +1,32 @@
 """Many transcripts, side by side."""
 
-from typing import TYPE_CHECKING
-
-from turnfold.batch.compact import compact_batch
-from turnfold.batch.items import BatchEntry, BatchInput, BatchItem, BatchLimits, BatchStatus
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from turnfold.batch.compact import compact_batch
+    from turnfold.batch.items import BatchEntry, BatchInput, BatchItem, BatchLimits, BatchStatus
     from turnfold.batch.journal import Journal
 
 __all__ = ["BatchEntry", "BatchInput", "BatchItem", "BatchLimits", "BatchStatus", "Journal", "compact_batch"]
 
+# SQLite is loaded by who keeps a journal, and what needs the event loop by who has one.
+_ON_FIRST_USE: Final = {
+    "BatchEntry": "turnfold.batch.items",
+    "BatchInput": "turnfold.batch.items",
+    "BatchItem": "turnfold.batch.items",
+    "BatchLimits": "turnfold.batch.items",
+    "BatchStatus": "turnfold.batch.items",
+    "Journal": "turnfold.batch.journal",
+    "compact_batch": "turnfold.batch.compact",
+}
+
 
 def __getattr__(name: str) -> object:
-    # SQLite is loaded by who keeps a journal.
-    if name == "Journal":
-        from turnfold.batch.journal import Journal
+    if name not in _ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_ON_FIRST_USE[name]), name)
 
-        return Journal
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    return __all__

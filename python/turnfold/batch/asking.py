@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 from turnfold.batch.items import BatchLimits
 from turnfold.batch.remembered import Remembered, SharedReplies
-from turnfold.summarizers.covering import NO_MODEL
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.limited import Limited
 from turnfold.summarizers.member import Member
+from turnfold.summarizers.progress import NO_MODEL
 from turnfold.summarizers.protocol import Summarizer, model_of
 from turnfold.summarizers.rate_limit import RateLimit
 from turnfold.summarizers.spending import SpendCap

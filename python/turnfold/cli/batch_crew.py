@@ -8,8 +8,8 @@ from typing import Final, Self
 import anyio
 import anyio.to_thread
 
+from turnfold.cli.batch_made import Made, Work, made_of
 from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each, fetched
-from turnfold.cli.batch_task import Made, Work, made_of
 from turnfold.cli.compaction import Instructions, failed_record
 from turnfold.cli.extents import Fetching
 from turnfold.cli.faults import Fault

@@ -14,7 +14,8 @@ import msgspec
 
 from turnfold.batch.items import BatchLimits
 from turnfold.batch.journal import Journal, JournaledDocument
-from turnfold.cli.batch_task import NO_RECORDS, Concluded, FileRun, InputState, Task, has_key
+from turnfold.cli.batch_made import NO_RECORDS, has_key
+from turnfold.cli.batch_task import Concluded, FileRun, InputState, Task
 from turnfold.cli.batch_totals import Totals, counted_of
 from turnfold.cli.batch_work import FEW_BYTES, FEW_DOCUMENTS, asked, by_rule
 from turnfold.cli.compaction import CompactRecord, Instructions, failed_record

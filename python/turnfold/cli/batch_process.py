@@ -16,7 +16,7 @@ from functools import partial
 from typing import IO, Final
 
 from turnfold._core import share_caches
-from turnfold.cli.batch_task import Made, Work, made_of, unread
+from turnfold.cli.batch_made import Made, Work, made_of, unread
 from turnfold.cli.compaction import Instructions, compact_opened, failure_of, open_document
 from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import Document, recognised

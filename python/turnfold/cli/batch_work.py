@@ -15,7 +15,8 @@ from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
 from turnfold.batch.pump import Pump
 from turnfold.batch.remembered import Replies
 from turnfold.cli.batch_crew import AHEAD, Crew
-from turnfold.cli.batch_task import Concluded, Made, Task, made_of, unread
+from turnfold.cli.batch_made import Made, made_of, unread
+from turnfold.cli.batch_task import Concluded, Task
 from turnfold.cli.compaction import Compacted, Instructions, Opened, conclude, failure_of, open_log
 from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import Document, recognised

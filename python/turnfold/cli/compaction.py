@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
+from turnfold.by_rule import carry_out, compact_by_rule
 from turnfold.checks import scan
 from turnfold.cli.faults import Fault, fault_of_error
 from turnfold.cli.inputs import ANY, Document, Wanted
 from turnfold.cli.outputs import Target
 from turnfold.cli.reading import log_of, transcripts_of
 from turnfold.cli.rewriting import rewrite_file
-from turnfold.compactor import carry_out, compact_sync
 from turnfold.errors import ArgumentError, NotWritableError, PlanMismatchError, TurnfoldError, UnknownWindowError
 from turnfold.model.counts import CountSource, TokenCount
 from turnfold.model.findings import Finding
@@ -307,7 +307,7 @@ def _outcome(transcript: Transcript, policy: Policy, instructions: Instructions)
         if plan is None:
             raise PlanMismatchError("None of the plans was made for this transcript: plan again")
         return plan if isinstance(plan, Skip) else carry_out(transcript, plan)
-    return compact_sync(
+    return compact_by_rule(
         transcript,
         policy,
         encoding=instructions.encoding,

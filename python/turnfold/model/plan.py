@@ -1,7 +1,6 @@
 """A plan tiles the transcript: every message is kept, replaced or rewritten, and the fit is known before any call."""
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import Literal
 
 import msgspec
@@ -202,4 +201,7 @@ class CompactionPlan(msgspec.Struct, frozen=True, tag="plan"):
     @property
     def digest(self) -> str:
         """A hash of all that the plan says, its source included: equal plans have equal digests, in any process."""
+        # Loads OpenSSL: only who asks for a digest waits for that.
+        from hashlib import blake2b
+
         return blake2b(msgspec.json.encode(self), digest_size=16).hexdigest()
