@@ -271,9 +271,10 @@ def _with_live(prepared: Prepared, chain: Fallback) -> tuple[SummaryRequest, ...
 
 
 def _without_summary(prepared: Prepared, filling: Filling) -> Skip:
-    last = filling.attempts[-1].outcome if filling.attempts else "deadline"
-    text = f"No summarizer gave a summary that can be used; the last try ended with {last}."
-    return Skip("no_summary", text, prepared.plan.before, attempts=tuple(filling.attempts))
+    attempts = filling.attempts
+    why = f"; the last try ended with {attempts[-1].outcome}" if attempts else ": the chain has no member"
+    text = f"No summarizer gave a summary that can be used{why}."
+    return Skip("no_summary", text, prepared.plan.before, attempts=tuple(attempts))
 
 
 def _run_alone(run: Callable[[], Coroutine[object, object, _R]]) -> _R:

@@ -91,6 +91,17 @@ def test_each_failure_has_a_name_and_ends_in_time(backend: Backend, step: Step, 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_of_a_chain_of_nobody_the_skip_says_so(backend: Backend) -> None:
+    async def main() -> None:
+        result = await compact(chat(), POLICY, Fallback(), on_failure="skip")
+        assert isinstance(result, Skip)
+        assert (result.reason, result.attempts) == ("no_summary", ())
+        assert result.text == "No summarizer gave a summary that can be used: the chain has no member."
+
+    run_virtual(main, backend)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_one_deadline_covers_tries_and_members(backend: Backend) -> None:
     slow = Member(Scripted((Step(way="hang"),), "slow"), timeout_seconds=4)
     stubborn = Scripted((Step(way="refuse_to_stop"),), "stubborn")
