@@ -10,7 +10,7 @@ import msgspec
 from anyio.abc import TaskGroup
 from msgspec import structs
 
-from turnfold.compactor import DEADLINE_SECONDS, OnFailure, check_arguments, compact
+from turnfold.compactor import OnFailure, check_arguments, compact
 from turnfold.errors import ArgumentError, StoreConflictError, StoreUnavailableError
 from turnfold.model.events import (
     BackgroundDiscarded,
@@ -30,7 +30,7 @@ from turnfold.planning.swap import stored_summary, swap_in
 from turnfold.prompts.redact import Redact, careful
 from turnfold.stores.memory import MemoryStore
 from turnfold.stores.protocol import LEASE_SECONDS, Store
-from turnfold.summarizers.protocol import Summarizer
+from turnfold.summarizers.protocol import DEADLINE_SECONDS, Summarizer
 from turnfold.summarizers.redacting import Redacting
 from turnfold.summarizers.threads import in_thread
 from turnfold.telemetry import hub

@@ -31,13 +31,10 @@ from turnfold.summarizers.detached import any_left_behind
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.pieces import room_of
 from turnfold.summarizers.progress import Progress
-from turnfold.summarizers.protocol import Summarizer
+from turnfold.summarizers.protocol import DEADLINE_SECONDS, Summarizer
 from turnfold.summarizers.threads import beside, in_thread
 from turnfold.telemetry.hub import within
 from turnfold.transcript import Transcript, kernel_of
-
-DEADLINE_SECONDS: Final = 60.0
-"""How long a summarizer is waited for where the caller does not say: long for a model, short for a stuck socket."""
 
 CALLS_AT_ONCE: Final = 8
 """How many summarizer calls of one compaction run side by side where the caller does not say."""

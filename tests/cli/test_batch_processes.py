@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-import anyio
 import msgspec
 import pytest
 
@@ -171,12 +170,7 @@ def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fata
 
     monkeypatch.setattr(CompactingProcess, "compact", compact)
     given = work(4)
-
-    async def all_made() -> list[Made]:
-        with Crew(INSTRUCTIONS, 2, in_processes=True) as crew:
-            return await crew.compact(given)
-
-    made = anyio.run(all_made)
+    made = Crew(INSTRUCTIONS, 2, in_processes=True).compact(given)
     expected = compact_each(given, INSTRUCTIONS)
     for index, one in enumerate(made):
         (record,) = msgspec.json.decode(one.records, type=list[CompactRecord])

@@ -14,7 +14,7 @@ import trio
 import trio.testing
 
 from turnfold import by_rule, compactor, presets
-from turnfold.compactor import DEADLINE_SECONDS, compact, compact_sync
+from turnfold.compactor import compact, compact_sync
 from turnfold.errors import ArgumentError, NoSummaryError, RunningLoopError, UnknownSchemaError
 from turnfold.model.judgement import ReplyPolicy
 from turnfold.model.plan import Skip
@@ -26,6 +26,7 @@ from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.wrapper import recognise
 from turnfold.summarizers import Fallback, Function, Marker, Rules, Summarizer
+from turnfold.summarizers.protocol import DEADLINE_SECONDS
 from turnfold.transcript import Transcript
 
 pytestmark = pytest.mark.anyio

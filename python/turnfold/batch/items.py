@@ -6,13 +6,13 @@ from typing import Literal
 
 import msgspec
 
-from turnfold.compactor import DEADLINE_SECONDS
 from turnfold.errors import ArgumentError
 from turnfold.model.plan import Skip
 from turnfold.model.policy import Policy
 from turnfold.model.price import Price
 from turnfold.objects import Message
 from turnfold.planning.apply import CompactionResult
+from turnfold.summarizers.protocol import DEADLINE_SECONDS
 from turnfold.transcript import Transcript
 
 BatchTranscript = Transcript | bytes | Sequence[Message] | Exception

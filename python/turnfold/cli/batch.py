@@ -3,18 +3,15 @@
 import argparse
 import contextlib
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from turnfold._core import __version__
-from turnfold.cli.batch_files import BatchRun, TooManyFailuresError
 from turnfold.cli.batch_model import add_model, amount, hosted_of, limits_of
-from turnfold.cli.batch_plan import dry_run
 from turnfold.cli.batch_totals import Totals
-from turnfold.cli.batch_work import READ_AHEAD, OutOfTimeError
 from turnfold.cli.compact import add_policy, inputs_of, policy_of, state_of
 from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
 from turnfold.cli.display import number, write_record, write_records, write_text
@@ -31,6 +28,8 @@ from turnfold.model.summary import NO_USAGE
 
 if TYPE_CHECKING:
     from turnfold.batch.items import BatchLimits
+    from turnfold.batch.journal import Journal
+    from turnfold.cli.batch_files import BatchRun, Reported
     from turnfold.summarizers.anthropic import Anthropic
     from turnfold.summarizers.openai_compatible import OpenAICompatible
 
@@ -101,7 +100,7 @@ def run(options: argparse.Namespace) -> int:
     """Compact; returns the exit status."""
     policy = policy_of(options)
     hosted = hosted_of(options)
-    limits = limits_of(options, READ_AHEAD)
+    limits = limits_of(options)
     if options.dry_run:
         return _dry_run(options, policy)
     if options.output is None or options.output == "-":
@@ -147,9 +146,9 @@ def _run(
     hosted: "OpenAICompatible | Anthropic | None",
     missing: list[CompactRecord],
 ) -> int:
-    import anyio
-
     from turnfold.batch.journal import Journal
+    from turnfold.cli.batch_files import BatchRun, TooManyFailuresError
+    from turnfold.cli.batch_work import OutOfTimeError
 
     try:
         opened = Journal(journal_path, _digest(options, instructions.policy))
@@ -157,32 +156,24 @@ def _run(
         raise UsageError(f"{error.text} (--restart begins anew)") from None
     with opened as journal:
         size = sum(_size_of(target.file) for target in targets)
-        going = BatchRun(
-            targets,
-            instructions,
-            journal,
-            limits=limits,
-            in_processes=_is_much(size, targets),
-            summarizer=hosted,
-            max_failures=options.max_failures,
-        )
+        going = BatchRun(targets, instructions, journal, max_failures=options.max_failures)
         ended = OK
         with progress(size) as shown:
 
-            async def work() -> None:
-                async with contextlib.AsyncExitStack() as closing:
-                    if hosted is not None:
-                        await closing.enter_async_context(hosted)
-                    outcomes = await closing.enter_async_context(contextlib.aclosing(going.outcomes()))
-                    async for reported in outcomes:
-                        for fault in reported.faults:
-                            complain(fault.line())
-                        if options.json:
-                            write_records(reported.records)
-                        shown.show(going.totals)
+            def tell(reported: "list[Reported]") -> None:
+                for one in reported:
+                    for fault in one.faults:
+                        complain(fault.line())
+                    if options.json:
+                        write_records(one.records)
+                shown.show(going.totals)
+                going.check_failures()
 
             try:
-                anyio.run(work)
+                if hosted is None:
+                    _by_rule(going, instructions, limits, tell, in_processes=_is_much(size, targets))
+                else:
+                    _asking(going, instructions, limits, tell, hosted=hosted, journal=journal)
             except TooManyFailuresError:
                 ended = FOUND
                 complain(f"turnfold batch: stopped after {number(going.totals.failed)} failures; --resume goes on")
@@ -201,6 +192,51 @@ def _run(
 
             write_report(Path(options.report), journal, going.totals, [*missing, *going.unread], options.price)
     return FOUND if going.totals.failed and ended == OK else ended
+
+
+def _by_rule(
+    going: "BatchRun",
+    instructions: Instructions,
+    limits: "BatchLimits",
+    tell: "Callable[[list[Reported]], None]",
+    *,
+    in_processes: bool,
+) -> None:
+    from turnfold.cli.batch_work import ByRule, uninterrupted
+
+    working = ByRule(going.tasks(), instructions, limits, in_processes=in_processes)
+
+    def work() -> None:
+        with going.under_way(), working:
+            for some in working:
+                tell(going.write(some))
+
+    uninterrupted(work, working.stop)
+
+
+def _asking(
+    going: "BatchRun",
+    instructions: Instructions,
+    limits: "BatchLimits",
+    tell: "Callable[[list[Reported]], None]",
+    *,
+    hosted: "OpenAICompatible | Anthropic",
+    journal: "Journal",
+) -> None:
+    import anyio
+    import anyio.to_thread
+
+    from turnfold.cli.batch_asked import asked
+
+    async def work() -> None:
+        async with hosted:
+            with going.under_way():
+                concluded = asked(going.tasks(), instructions, limits, hosted, journal)
+                async with contextlib.aclosing(concluded):
+                    async for some in concluded:
+                        tell(await anyio.to_thread.run_sync(going.write, some))
+
+    anyio.run(work)
 
 
 def _is_much(size: int, targets: list[Target]) -> bool:
@@ -260,6 +296,8 @@ def lines_of(totals: Totals, price: Price | None = None) -> Iterator[str]:
 
 def _dry_run(options: argparse.Namespace, policy: Policy) -> int:
     files, missing = inputs_of(options.paths, options.output or "-")
+    from turnfold.cli.batch_plan import dry_run
+
     totals, cost = dry_run(options, policy, files, missing)
     for line in (*lines_of(totals), *cost.lines(options.price, by_rule=options.summarizer is None)):
         write_text(line)

@@ -1,19 +1,16 @@
 """Who compacts the documents of a run by rule: threads of this process, or, where there is much to do, processes."""
 
+import os
+import threading
 from collections.abc import Sequence
 from queue import LifoQueue
-from types import TracebackType
-from typing import Final, Self
-
-import anyio
-import anyio.to_thread
+from typing import Final
 
 from turnfold.cli.batch_made import Made, Work, made_of
 from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each, fetched
 from turnfold.cli.compaction import Instructions, failed_record
 from turnfold.cli.extents import Fetching
 from turnfold.cli.faults import Fault
-from turnfold.summarizers.threads import in_thread
 
 AHEAD: Final = 2
 """How many lots of documents are at hand for each that is in work, so that nobody waits for the next one to be read."""
@@ -25,42 +22,42 @@ class Crew:
     """Compacts documents, `at_once` so many lots of them: in as many processes, started as they are needed, or threads.
 
     A process that ends, for want of memory say, takes nothing with it: what it had is done again by another, document
-    by document, and one that ends that too is a failure in its place. Use it as a context manager, which stops them.
+    by document, and one that ends that too is a failure in its place. `close` it at the end.
     """
 
     def __init__(self, instructions: Instructions, at_once: int, *, in_processes: bool) -> None:
         self._instructions = instructions
-        self._limiter = anyio.CapacityLimiter(AHEAD * at_once if in_processes else at_once)
+        # More threads than processors would only wait for each other.
+        self._places = threading.Semaphore(min(at_once, os.cpu_count() or 1))
+        self._closed = False
         self._processes = [CompactingProcess(instructions, at_once) for _ in range(at_once)] if in_processes else []
         self._idle: LifoQueue[CompactingProcess] = LifoQueue()
         for process in self._processes:
             self._idle.put(process)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Stop all processes; who waits for one in `compact` is told so by a `ProcessEndedError`."""
+        self._closed = True
         for process in self._processes:
             process.close()
 
-    async def compact(self, work: Sequence[Work], tries: int = _TRIES) -> list[Made]:
+    def compact(self, work: Sequence[Work], tries: int = _TRIES) -> list[Made]:
         """Return what came of each document. Whatever is wrong with one is its own outcome."""
         if not self._processes:
-            async with self._limiter:
-                return await in_thread(compact_each, work, self._instructions)
+            with self._places:
+                return compact_each(work, self._instructions)
         try:
-            return await anyio.to_thread.run_sync(self._in_process, work, abandon_on_cancel=True, limiter=self._limiter)
+            return self._in_process(work)
         except ProcessEndedError:
+            if self._closed:
+                raise
             if len(work) > 1:
-                return [made for one in work for made in await self.compact([one], tries)]
+                return [made for one in work for made in self.compact([one], tries)]
             if tries > 1:
-                return await self.compact(work, tries - 1)
+                return self.compact(work, tries - 1)
             return [_ended(work[0])]
 
     def _in_process(self, work: Sequence[Work]) -> list[Made]:
-        # Who waits here is there when a process has answered, before the event loop has even heard of it.
         process = self._idle.get()
         try:
             return process.compact(work)

@@ -2,22 +2,19 @@
 
 import contextlib
 import threading
-from collections.abc import AsyncGenerator, Iterable, Iterator
-from contextlib import aclosing
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from time import perf_counter
 from typing import Final
 
-import anyio.to_thread
 import msgspec
 
-from turnfold.batch.items import BatchLimits
 from turnfold.batch.journal import Journal, JournaledDocument
 from turnfold.cli.batch_made import NO_RECORDS, has_key
 from turnfold.cli.batch_task import Concluded, FileRun, InputState, Task
 from turnfold.cli.batch_totals import Totals, counted_of
-from turnfold.cli.batch_work import FEW_BYTES, FEW_DOCUMENTS, asked, by_rule
+from turnfold.cli.batch_work import FEW_BYTES, FEW_DOCUMENTS
 from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
 from turnfold.cli.extents import Extent, read_extents
 from turnfold.cli.faults import Fault, fault_of_os_error
@@ -26,7 +23,6 @@ from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of, settle
 from turnfold.cli.rewriting import read_target
 from turnfold.errors import JournalError
-from turnfold.summarizers.protocol import Summarizer
 
 _CHECKPOINT_DOCUMENTS: Final = 200
 _CHECKPOINT_SECONDS: Final = 0.5
@@ -46,8 +42,9 @@ class TooManyFailuresError(Exception):
 
 
 class BatchRun:
-    """One run over `targets`. Iterate `outcomes()` once; `totals` grows meanwhile, and so does `unread`: the records of
-    files that could not be read, or written.
+    """One run over `targets`: `tasks` are what is to do, and `write` takes what came of them, in their order, while it
+    is `under_way`. `totals` grows meanwhile, and so does `unread`: the records of files that could not be read, or
+    written.
 
     A file whose input is as it was and whose output is in its place is not read again. Of one that was begun, the
     documents that are done are compared with their digests and passed over; where one has changed, the file is begun
@@ -60,19 +57,13 @@ class BatchRun:
         instructions: Instructions,
         journal: Journal,
         *,
-        limits: BatchLimits,
-        in_processes: bool = False,
-        summarizer: Summarizer | None = None,
         max_failures: int | None = None,
     ) -> None:
         self._targets = targets
         self._instructions = instructions
         self._journal = journal
-        self._limits = limits
-        self._in_processes = in_processes
-        self._summarizer = summarizer
         self._max_failures = max_failures
-        self._checkpointed = perf_counter()
+        self._begun = self._checkpointed = perf_counter()
         self._open: dict[int, FileRun] = {}
         self._whole: list[tuple[FileRun, int, int]] = []
         # Who is cancelled does not wait for the thread that writes just now.
@@ -80,33 +71,28 @@ class BatchRun:
         self.totals = Totals()
         self.unread: list[CompactRecord] = []
 
-    async def outcomes(self) -> AsyncGenerator[Reported, None]:
-        """Do the work; what became of each document, as its bytes are written. Cancelled, it leaves a checkpoint."""
-        begun = perf_counter()
+    @contextlib.contextmanager
+    def under_way(self) -> Iterator[None]:
+        """Write while inside; the way out, whichever it is, leaves a checkpoint."""
+        self._begun = perf_counter()
         try:
-            async with aclosing(self._concluded()) as concluded:
-                async for some in concluded:
-                    reported = await anyio.to_thread.run_sync(self._write, some)
-                    self.totals.seconds = perf_counter() - begun
-                    for one in reported:
-                        yield one
-                    if self._too_many_failed():
-                        raise TooManyFailuresError
+            yield
         finally:
             with self._writing:
                 for run in list(self._open.values()):
                     self._leave(run)
-            self.totals.seconds = perf_counter() - begun
+            self.totals.seconds = perf_counter() - self._begun
 
-    def _concluded(self) -> AsyncGenerator[list[Concluded], None]:
-        if self._summarizer is None:
-            return by_rule(self._read(), self._instructions, self._limits, in_processes=self._in_processes)
-        return asked(self._read(), self._instructions, self._limits, self._summarizer, self._journal)
+    def check_failures(self) -> None:
+        """Raise `TooManyFailuresError` where more have failed than the run is to bear."""
+        if self._too_many_failed():
+            raise TooManyFailuresError
 
     def _too_many_failed(self) -> bool:
         return self._max_failures is not None and self.totals.failed > self._max_failures
 
-    def _read(self) -> Iterator[Task]:
+    def tasks(self) -> Iterator[Task]:
+        """Read the inputs: each document, each fault in reading, and the end of each file."""
         for some in _few(self._targets):
             # stdin has a name, and so a row, once its first document is read.
             opened = [self._opened(target) for target in some]
@@ -187,7 +173,7 @@ class BatchRun:
             run.failed = run.failed or any(record.status == "failed" for record in records)
             run.written = run.written or any(record.status != "failed" for record in records)
 
-    def _write(self, some: list[Concluded]) -> list[Reported]:
+    def write(self, some: list[Concluded]) -> list[Reported]:
         """Write what came of some tasks, up to one failure too many; outputs that are whole get into their places."""
         with self._writing:
             reported: list[Reported] = []
@@ -196,7 +182,9 @@ class BatchRun:
                 reported += self._counted(self._written(one))
                 if self._too_many_failed():
                     break
-            return reported + self._counted(self._move())
+            reported += self._counted(self._move())
+            self.totals.seconds = perf_counter() - self._begun
+            return reported
 
     def _counted(self, reported: list[Reported]) -> list[Reported]:
         for one in reported:

@@ -5,16 +5,17 @@ import math
 import os
 from typing import TYPE_CHECKING, Final
 
-from turnfold.batch.items import BatchLimits
 from turnfold.cli.faults import UsageError
 from turnfold.cli.split import whole_number
 from turnfold.model.price import Price
 
 if TYPE_CHECKING:
+    from turnfold.batch.items import BatchLimits
     from turnfold.summarizers.anthropic import Anthropic
     from turnfold.summarizers.openai_compatible import OpenAICompatible
 
 _CONCURRENCY: Final = 16
+_READ_AHEAD: Final = 16
 _DEADLINE_SECONDS: Final = 120.0
 _FOR_A_MODEL: Final = ("base_url", "requests_per_minute", "tokens_per_minute", "max_cost")
 
@@ -61,8 +62,10 @@ def _price(text: str) -> Price:
     return Price(amount(prompt), amount(reply))
 
 
-def limits_of(options: argparse.Namespace, ahead: int) -> BatchLimits:
+def limits_of(options: argparse.Namespace) -> "BatchLimits":
     """Return the limits that the options describe."""
+    from turnfold.batch.items import BatchLimits
+
     concurrency = options.concurrency
     if concurrency is None:
         concurrency = os.cpu_count() or 1 if options.summarizer is None else _CONCURRENCY
@@ -72,7 +75,7 @@ def limits_of(options: argparse.Namespace, ahead: int) -> BatchLimits:
         raise UsageError("--max-cost needs a --price")
     return BatchLimits(
         concurrency=concurrency,
-        ahead=ahead,
+        ahead=_READ_AHEAD,
         item_seconds=options.deadline_seconds,
         deadline_seconds=options.stop_after_seconds,
         requests_per_minute=options.requests_per_minute,

@@ -1,54 +1,42 @@
-"""How the documents of a batch are compacted, many at once, and handed over in their order."""
+"""How the documents of a batch are compacted by rule, many at once, and handed over in their order."""
 
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass
-from functools import partial
-from typing import Final
+import threading
+from collections.abc import Callable, Iterator
+from time import monotonic
+from types import TracebackType
+from typing import Final, Self
 
-import anyio
-import anyio.to_thread
-
-from turnfold.batch.compact import compact_batch
-from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
-from turnfold.batch.pump import Pump
-from turnfold.batch.remembered import Replies
+from turnfold.batch.items import BatchLimits
 from turnfold.cli.batch_crew import AHEAD, Crew
-from turnfold.cli.batch_made import Made, made_of, unread
+from turnfold.cli.batch_lots import InOrder
+from turnfold.cli.batch_made import Made, made_of
 from turnfold.cli.batch_task import Concluded, Task
-from turnfold.cli.compaction import Compacted, Instructions, Opened, conclude, failure_of, open_log
-from turnfold.cli.extents import Extent, Fetching
-from turnfold.cli.inputs import Document, recognised
-from turnfold.model.plan import Skip
-from turnfold.planning.apply import CompactionResult
-from turnfold.summarizers.protocol import Summarizer
+from turnfold.cli.compaction import Instructions
+from turnfold.cli.extents import Extent
+from turnfold.cli.inputs import Document
 
-READ_AHEAD: Final = 16
 FEW_DOCUMENTS: Final = 32
 FEW_BYTES: Final = 1 << 21
 """So many documents are handed on together, or so many bytes: a thread or a process is entered once for them."""
 _WAITING: Final = 2
 """Results may wait for an earlier one, so many for each that is in work."""
+_LOOK_SECONDS: Final = 0.5
+"""How often a Ctrl-C is looked for where the system does not interrupt who waits for a thread."""
 
 
 class OutOfTimeError(Exception):
     """The time of the whole run was up before all was done."""
 
 
-class _Few:
+class Few(Iterator[list[Task]]):
     """The tasks of a run, a few at a time, fewer where they are large."""
 
     def __init__(self, tasks: Iterator[Task]) -> None:
         self._tasks = tasks
         self.all_read = False
 
-    async def __aiter__(self) -> AsyncIterator[list[Task]]:
-        while some := await anyio.to_thread.run_sync(self._next):
-            yield some
-        self.all_read = True
-
-    def _next(self) -> list[Task]:
+    def __next__(self) -> list[Task]:
         found: list[Task] = []
         room = FEW_BYTES
         for task in self._tasks:
@@ -56,167 +44,96 @@ class _Few:
             room -= task.item.size if isinstance(task.item, Document | Extent) else 0
             if room <= 0 or len(found) == FEW_DOCUMENTS:
                 break
+        if not found:
+            self.all_read = True
+            raise StopIteration
         return found
 
 
-async def by_rule(
-    tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, in_processes: bool
-) -> AsyncGenerator[list[Concluded], None]:
-    """Compact without asking anybody, in processes or in threads of this one.
+class ByRule:
+    """Compacts tasks without asking anybody, in processes or in threads of this one.
 
-    After the run's deadline no further task is begun. Raises `OutOfTimeError` where some were left.
+    Use it as a context manager, and iterate it once inside: what came of some tasks at a time, in their order. `stop`
+    ends that from any thread. After the run's deadline no further task is begun; where some were left then, the end of
+    the iteration raises `OutOfTimeError`.
     """
-    crew, few = Crew(instructions, limits.concurrency, in_processes=in_processes), _Few(tasks)
-    seconds = math.inf if limits.deadline_seconds is None else limits.deadline_seconds
 
-    async def work(_: int, some: list[Task]) -> list[Concluded]:
+    def __init__(
+        self, tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, in_processes: bool
+    ) -> None:
+        self._crew = Crew(instructions, limits.concurrency, in_processes=in_processes)
+        self._few = Few(tasks)
+        self._done = InOrder(
+            self._few,
+            self._work,
+            at_once=AHEAD * limits.concurrency,
+            ahead=_WAITING * limits.concurrency,
+            take_until=math.inf if limits.deadline_seconds is None else monotonic() + limits.deadline_seconds,
+        )
+
+    def __enter__(self) -> Self:
+        self._done.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        self._done.__exit__(kind, error, trace)
+
+    def stop(self) -> None:
+        """Hand over nothing more, and end the processes with what they have in work."""
+        self._done.stop()
+        self._crew.close()
+
+    def __iter__(self) -> Iterator[list[Concluded]]:
+        yield from self._done
+        if not self._few.all_read:
+            raise OutOfTimeError
+
+    def _work(self, some: list[Task]) -> list[Concluded]:
         given = [task.work for task in some]
         wanted = [(document, task.run.target) for task, document in zip(some, given, strict=True) if document]
-        made = iter(await crew.compact(wanted) if wanted else ())
+        made = iter(self._crew.compact(wanted) if wanted else ())
         return [
-            Concluded(task, _unworked(task) if document is None else next(made))
+            Concluded(task, unworked(task) if document is None else next(made))
             for task, document in zip(some, given, strict=True)
         ]
 
-    pump = Pump(
-        few,
-        work,
-        at_once=AHEAD * limits.concurrency,
-        ahead=_WAITING * limits.concurrency,
-        ordered=True,
-        take_until=anyio.current_time() + seconds,
-    )
-    with crew:
-        async with pump.started():
-            while (done := await pump.next()) is not None:
-                yield done
-    if not few.all_read:
-        raise OutOfTimeError
 
-
-def _unworked(task: Task) -> Made:
+def unworked(task: Task) -> Made:
     """Return what comes of a blank line, which stays as it is, and of what is no document, or passed over."""
     item = task.item
     return made_of(item, (), item.data) if isinstance(item, Document) and item.is_gap else Made()
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """A task, its document if there is work on it, and what was read of it where it is a log.
+def uninterrupted(work: Callable[[], None], stop: Callable[[], None]) -> None:
+    """Run `work` in a thread of its own, and raise what it raises.
 
-    `made` is what came of one that could not be read.
+    A Ctrl-C is raised in the main thread, wherever that is. Here it waits, so none comes in the middle of a write:
+    it calls `stop`, and is raised once `work` has ended.
     """
+    raised: list[BaseException] = []
+    # Not `Thread.join`: interrupted, it takes a thread that goes on for one that has ended.
+    ended = threading.Event()
 
-    task: Task
-    document: Document | None
-    opened: Opened | None = None
-    made: Made | None = None
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001  # raised by who waits
+            raised.append(error)
+        finally:
+            ended.set()
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry(BatchEntry):
-    """A transcript of a task; `last` says that the task is done with it."""
-
-    read: _Read
-    last: bool
-
-
-class _NoTranscriptError(Exception):
-    """Stands for a task that has no transcript, in its place."""
-
-
-async def asked(
-    tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, summarizer: Summarizer, replies: Replies
-) -> AsyncGenerator[list[Concluded], None]:
-    """Compact with the summaries of a model. Raises `OutOfTimeError` where some tasks were left at the deadline."""
-    few = _Few(tasks)
-    batch = compact_batch(
-        _entries(few, instructions),
-        instructions.policy,
-        summarizer,
-        limits=limits,
-        ordered=True,
-        encoding=instructions.encoding,
-        model=instructions.model,
-        state=instructions.state,
-        replies=replies,
-    )
-    async with aclosing(batch):
-        done: list[BatchItem] = []
-        async for item in batch:
-            if item.status == "deadline":
-                raise OutOfTimeError
-            done.append(item)
-            entry = item.item
-            if isinstance(entry, _Entry) and entry.last:
-                made = await anyio.to_thread.run_sync(_concluded, entry.read, done)
-                yield [Concluded(entry.read.task, made, reused=sum(one.reused for one in done))]
-                done = []
-    if not few.all_read:
-        raise OutOfTimeError
-
-
-async def _entries(few: _Few, instructions: Instructions) -> AsyncIterator[_Entry]:
-    async for some in few:
-        for read in await anyio.to_thread.run_sync(partial(_read, some, instructions)):
-            for entry in _entries_of(read, instructions):
-                yield entry
-
-
-def _read(some: Sequence[Task], instructions: Instructions) -> list[_Read]:
-    with Fetching() as fetching:
-        return [_read_one(task, instructions, fetching) for task in some]
-
-
-def _read_one(task: Task, instructions: Instructions, fetching: Fetching) -> _Read:
-    given = task.work
-    if given is None:
-        return _Read(task, None)
+    thread = threading.Thread(target=run, name="turnfold batch")
     try:
-        document = fetching.document(given) if isinstance(given, Extent) else given
-    except OSError as error:
-        return _Read(task, None, made=unread(given, error))
-    try:
-        document = recognised(document, instructions.wanted)
-        return _Read(task, document, open_log(document, instructions) if document.is_log else None)
-    except Exception as error:  # noqa: BLE001  # one file never ends the others
-        return _Read(task, document, made=made_of(document, [failure_of(document, error)], None))
-
-
-def _entries_of(read: _Read, instructions: Instructions) -> Iterator[_Entry]:
-    """The transcripts of a task; what has none is an entry, too, and so keeps its place among the results."""
-    document = read.document
-    if read.opened is not None and read.opened.transcripts:
-        last = len(read.opened.transcripts) - 1
-        for place, (_, transcript) in enumerate(read.opened.transcripts):
-            yield _Entry(item=transcript, policy=read.opened.policy, read=read, last=place == last)
-    elif document is not None and not document.is_log and read.made is None:
-        yield _Entry(item=document.data, format=instructions.wanted.format, read=read, last=True)
-    else:
-        yield _Entry(item=_NoTranscriptError(), read=read, last=True)
-
-
-def _concluded(read: _Read, done: Sequence[BatchItem]) -> Made:
-    """Return the records of a document, and the bytes to write: None where every transcript of it failed."""
-    document = read.document
-    if read.made is not None:
-        return read.made
-    if document is None:
-        return _unworked(read.task)
-    log = None if read.opened is None else read.opened.log
-    named = [document] if read.opened is None else [one for one, _ in read.opened.transcripts]
-    compacted = [
-        Compacted(logged, one.transcript, _outcome_of(one), one.seconds)
-        for logged, one in zip(named, done, strict=False)
-    ]
-    body = done[0].transcript if log is None else None
-    try:
-        return made_of(document, *conclude(document, log, compacted, read.task.run.target), body)
-    except Exception as error:  # noqa: BLE001  # one document never ends the others
-        return made_of(document, [failure_of(document, error)], None, body)
-
-
-def _outcome_of(one: BatchItem) -> CompactionResult | Skip | Exception:
-    if one.result is not None:
-        return one.result
-    return one.error or RuntimeError(f"the item ended as {one.status}")
+        thread.start()
+        while not ended.wait(_LOOK_SECONDS):
+            pass
+    except BaseException:
+        stop()
+        if thread.ident is not None:
+            ended.wait()
+        raise
+    if raised:
+        raise raised.pop()

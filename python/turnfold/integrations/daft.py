@@ -7,11 +7,11 @@ import anyio
 import msgspec
 from anyio.lowlevel import RunVar
 
-from turnfold.compactor import DEADLINE_SECONDS, OnFailure, compact
+from turnfold.compactor import OnFailure, compact
 from turnfold.errors import ArgumentError, MissingExtraError, TurnfoldError
 from turnfold.model.plan import Skip
 from turnfold.model.policy import Policy
-from turnfold.summarizers.protocol import Summarizer
+from turnfold.summarizers.protocol import DEADLINE_SECONDS, Summarizer
 from turnfold.summarizers.threads import beside
 from turnfold.transcript import Transcript
 

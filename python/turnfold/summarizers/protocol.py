@@ -1,8 +1,11 @@
 """What a summarizer is."""
 
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from turnfold.model.summary import SummaryReply, SummaryRequest
+
+DEADLINE_SECONDS: Final = 60.0
+"""How long a summarizer is waited for where the caller does not say: long for a model, short for a stuck socket."""
 
 
 @runtime_checkable
