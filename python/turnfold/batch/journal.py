@@ -9,7 +9,6 @@ that decides the output.
 
 import contextlib
 import os
-import secrets
 import sqlite3
 import sys
 import threading
@@ -110,7 +109,7 @@ class Journal:
         self.path = path = Path(path)
         self._lock = threading.RLock()
         self._in_transaction = False
-        self._owner = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._owner = f"{os.getpid()}-{os.urandom(4).hex()}"
         self._owned: BinaryIO | None = None
         try:
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=60)

@@ -1,13 +1,24 @@
 """The command line."""
 
+import gc
 from collections.abc import Sequence
+from typing import Final
 
-__all__ = ["main"]
+__all__ = ["COLLECTED_AT", "main"]
+
+COLLECTED_AT: Final = 10_000
+"""The collector of cycles looks for them after so many new objects that could be in one: modules are made of tens of
+thousands, and a document of some hundreds, that are in none."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program `turnfold`; returns its exit status."""
-    # A process that compacts for a batch is of this package, too, and has no use for the commands.
-    from turnfold.cli.program import main as program
+    before = gc.get_threshold()
+    gc.set_threshold(COLLECTED_AT)
+    try:
+        # A process that compacts for a batch is of this package, too, and has no use for the commands.
+        from turnfold.cli.program import main as program
 
-    return program(arguments)
+        return program(arguments)
+    finally:
+        gc.set_threshold(*before)

@@ -8,14 +8,14 @@ import gc
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from turnfold._core import share_caches
+from turnfold.cli import COLLECTED_AT
 from turnfold.cli.batch_made import Made, Work, made_of, unread
 from turnfold.cli.compaction import Instructions, compact_opened, failure_of, open_document
 from turnfold.cli.extents import Extent, Fetching
@@ -23,13 +23,13 @@ from turnfold.cli.inputs import Document, recognised
 from turnfold.cli.outputs import Target
 from turnfold.cli.reading import register_encoding
 
+if TYPE_CHECKING:
+    # Only the end that starts the other one loads it.
+    import subprocess
 if sys.platform == "linux":
     import fcntl
 
 _PICKLED: Final = 5
-_COLLECTED_AT: Final = 10_000
-"""The collector of cycles looks for them after so many new objects that could be in one: a document makes some hundreds
-that are in none."""
 _SPARED: Final = 16
 """The kernel's caches are so many times smaller than in a process that serves."""
 _PIPE_BYTES: Final = 1 << 20
@@ -95,7 +95,9 @@ class CompactingProcess:
                     pipe.close()
 
 
-def _start() -> subprocess.Popen[bytes]:
+def _start() -> "subprocess.Popen[bytes]":
+    import subprocess
+
     # Ctrl-C goes to the whole process group of a terminal; this one is stopped by the one that started it.
     return subprocess.Popen(
         # -P: what lies in the folder that a user works in is none of its modules.
@@ -118,7 +120,7 @@ def serve() -> None:
         _widen(pipe.fileno())
     with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         instructions, among = pickle.load(given)  # noqa: S301  # what this program has written
-        gc.set_threshold(_COLLECTED_AT)
+        gc.set_threshold(COLLECTED_AT)
         # A small part of it: what documents share, they share with the ones beside them, and what is kept of all others
         # takes the processor's own cache from what is in work.
         share_caches(_SPARED * among)

@@ -1,7 +1,6 @@
 """What goes to stdout: JSON lines for programs, tables for people, each row as soon as it is known."""
 
 import importlib.util
-import shutil
 import sys
 from collections.abc import Sequence
 
@@ -44,6 +43,8 @@ class Table:
     """A table that is printed row by row, so that it never waits for its last row."""
 
     def __init__(self, columns: Sequence[Column], *, rule: bool = False) -> None:
+        import shutil
+
         width = shutil.get_terminal_size((120, 24)).columns
         fixed = sum(c.width for c in columns) + 2 * (len(columns) - 1)
         self._columns = tuple(

@@ -3,7 +3,6 @@
 import contextlib
 import errno
 import os
-import secrets
 import stat
 import sys
 from collections.abc import Mapping, Sequence
@@ -180,7 +179,7 @@ class AtomicFile:
         self._stream.write(data)
 
     def _open(self, path: Path) -> ByteSink:
-        temporary = path.with_name(f".turnfold-{secrets.token_hex(8)}.part")
+        temporary = path.with_name(f".turnfold-{os.urandom(8).hex()}.part")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         self._temporary = temporary
         self._raw = os.fdopen(descriptor, "wb")

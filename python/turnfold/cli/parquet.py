@@ -4,7 +4,6 @@ A table is read and written in the memory of one of its row groups. What becomes
 run that was stopped goes on; the table itself is written, from its source and those lines, when all are there.
 """
 
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, cast
@@ -99,6 +98,8 @@ class TableSink:
     def __init__(self, raw: BinaryIO, table: Table) -> None:
         self._raw = raw
         self._table = table
+        import tempfile
+
         self._lines = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`, or with this object
 
     def write(self, data: bytes, /) -> int:

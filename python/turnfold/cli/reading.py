@@ -1,6 +1,5 @@
 """What every command does first: PATH arguments in, transcripts out, and faults on stderr."""
 
-import argparse
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -23,16 +22,18 @@ without a known suffix, are told apart by their first two lines. A log that an a
 its records and holds as many transcripts as there are in it, each with an id."""
 
 if TYPE_CHECKING:
+    import argparse
+
     from turnfold.containers import Log
 
 
-def add_paths(parser: argparse.ArgumentParser, *, least: Literal["*", "+"] = "+") -> None:
+def add_paths(parser: "argparse.ArgumentParser", *, least: Literal["*", "+"] = "+") -> None:
     """Add the options that every command has. `least` says whether there may be no PATH."""
     parser.add_argument("paths", metavar="PATH", nargs=least, help="file, folder or - for stdin")
     add_common(parser)
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
+def add_common(parser: "argparse.ArgumentParser") -> None:
     """`--format`, `--container`, `--column` and `--json`."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
@@ -47,7 +48,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="one JSON object a transcript on stdout, one a line")
 
 
-def add_encoding(parser: argparse.ArgumentParser) -> None:
+def add_encoding(parser: "argparse.ArgumentParser") -> None:
     """Add `--encoding` and `--model`."""
     group = parser.add_mutually_exclusive_group()
     group.add_argument(
@@ -71,6 +72,8 @@ def _encoding(name: str) -> str:
     try:
         register_encoding(name)
     except (OSError, ArgumentError) as error:
+        import argparse
+
         raise argparse.ArgumentTypeError(f"{name}: {error}") from None
     return name
 
@@ -125,6 +128,6 @@ def transcripts_of(document: Document, log: "Log") -> list[tuple[Document, Trans
     ]
 
 
-def wanted_of(options: argparse.Namespace) -> Wanted:
+def wanted_of(options: "argparse.Namespace") -> Wanted:
     """Return what the options say of the inputs."""
     return Wanted(options.format, options.container, options.column)
