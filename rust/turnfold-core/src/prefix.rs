@@ -204,8 +204,7 @@ fn is_prefix_without_markers(before: &Transcript, after: &Transcript, skip: usiz
 /// The JSON text without members that are named like a marker, and without items that hold nothing else, each taken out
 /// with its comma.
 fn without_markers<'a>(format: &dyn WireFormat, bytes: &'a [u8]) -> Cow<'a, [u8]> {
-    let named = |marker: &&str| memchr::memmem::find(bytes, marker.as_bytes()).is_some();
-    if !format.cache_markers().iter().any(named) {
+    if !names_marker(format, bytes) {
         return Cow::Borrowed(bytes);
     }
     let Ok(document) = Document::parse(bytes) else {
@@ -244,10 +243,15 @@ fn without_markers<'a>(format: &dyn WireFormat, bytes: &'a [u8]) -> Cow<'a, [u8]
     Cow::Owned(out)
 }
 
+/// Whether the name of a field that marks where the cache may end stands in these bytes, be it one or not. O(bytes).
+pub(crate) fn names_marker(format: &dyn WireFormat, bytes: &[u8]) -> bool {
+    let named = |marker: &&str| memchr::memmem::find(bytes, marker.as_bytes()).is_some();
+    format.cache_markers().iter().any(named)
+}
+
 /// How many fields of the JSON text mark where the cache may end. O(bytes), and one search where none is named.
 pub(crate) fn count_markers(format: &dyn WireFormat, bytes: &[u8]) -> usize {
-    let named = |marker: &&str| memchr::memmem::find(bytes, marker.as_bytes()).is_some();
-    if !format.cache_markers().iter().any(named) {
+    if !names_marker(format, bytes) {
         return 0;
     }
     let Ok(document) = Document::parse(bytes) else { return 0 };

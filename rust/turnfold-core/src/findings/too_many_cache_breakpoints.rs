@@ -5,10 +5,12 @@
 //! messages only those are counted. Where the request leaves it to the provider to mark its end (Anthropic's page "Prompt
 //! caching"), that takes one place, unless the last message has a mark already.
 
+use std::sync::Arc;
+
 use super::{Category, Check, Scene};
 use crate::formats::Section;
 use crate::prefix;
-use crate::transcript::MessageView;
+use crate::transcript::{MessageView, Segment};
 
 pub(super) const CHECK: Check = Check {
     code: "too_many_cache_breakpoints",
@@ -37,6 +39,11 @@ fn run(scene: &mut Scene<'_>) {
             let path = prefix::section_path(scene.transcript, section);
             return scene.report_head(wanted.demand, &path, &what);
         }
+    }
+    // One search of a whole segment is less than one of each message, and most name none.
+    let named = |segment: &Arc<Segment>| prefix::names_marker(format, segment.stretch());
+    if !scene.transcript.segments().iter().any(named) {
+        return;
     }
     for message in scene.transcript.messages() {
         marks += prefix::count_markers(format, message.bytes());

@@ -327,9 +327,11 @@ fn chunk_mark(message: Value<'_>, index: usize) -> Option<Mark> {
             b"thinking" => list("thinking"),
             _ => false,
         };
-        let name = String::from_utf8_lossy(&kind.key()).into_owned();
-        let text = format!("messages[{index}].content[{k}] is of type `{name}`, as Mistral has it");
-        known.then(|| Mark::new(Strength::Proof, chunk, text))
+        known.then(|| {
+            let name = String::from_utf8_lossy(&kind.key()).into_owned();
+            let text = format!("messages[{index}].content[{k}] is of type `{name}`, as Mistral has it");
+            Mark::new(Strength::Proof, chunk, text)
+        })
     })
 }
 

@@ -156,14 +156,19 @@ fn quickly_resolved(tail: &[u8]) -> Option<([u8; 4], usize, usize)> {
         return Some(([short, 0, 0, 0], 1, 2));
     }
     let unit = code_unit(tail)?;
-    let [low, middle, high] = [unit, unit >> 6, unit >> 12].map(|bits| bits as u8);
-    let next = |bits: u8| 0x80 | bits & 0x3F;
-    match unit {
-        0..0x80 => Some(([low, 0, 0, 0], 1, 6)),
-        0x80..0x800 => Some(([0xC0 | middle, next(low), 0, 0], 2, 6)),
-        0xD800..0xE000 => None,
-        _ => Some(([0xE0 | high, next(middle), next(low), 0], 3, 6)),
+    if unit < 0x80 {
+        return Some(([unit as u8, 0, 0, 0], 1, 6));
     }
+    if unit & 0xF800 == 0xD800 {
+        return None;
+    }
+    // Two bytes or three: which, no processor can foresee, so both are made.
+    let [low, middle, high] = [unit & 0x3F, unit >> 6 & 0x3F, unit >> 12];
+    let two = 0xC0 | unit >> 6 | (0x80 | low) << 8;
+    let three = 0xE0 | high | (0x80 | middle) << 8 | (0x80 | low) << 16;
+    let wide = u32::from(unit >= 0x800);
+    let letter = two & wide.wrapping_sub(1) | three & wide.wrapping_neg();
+    Some((letter.to_le_bytes(), 2 + wide as usize, 6))
 }
 
 /// What escapes of one letter stand for; 0 for all others.

@@ -7,6 +7,7 @@ use turnfold_tokens::{Encoding, Tokenizer, estimate};
 use super::count::{Counted, count_text, exactly};
 use super::models::ModelLabel;
 use super::{TokenCount, difference};
+use crate::json::Unescaping;
 use crate::known::{self, Found};
 use crate::transcript::{BlockKind, Segment, TextForm, Transcript};
 
@@ -152,17 +153,18 @@ impl Transcript {
         let exact = exactly(tokenizer);
         let mut inside = Between::NOTHING;
         let (mut least, mut most): (Vec<Counted>, Vec<Counted>) = (Vec::new(), Vec::new());
+        let mut room = Unescaping::default();
         for block in segment.blocks_of(row) {
             least.clear();
             most.clear();
             for text in segment.texts_of(block) {
                 if text.form == TextForm::Data {
-                    let counted = count_text(self.format, &exact, *text, source);
+                    let counted = count_text(self.format, &exact, *text, source, &mut room);
                     least.push(counted);
                     most.push(counted);
                     continue;
                 }
-                let read = text.read(source);
+                let read = text.read_in(source, &mut room);
                 let mut bounds = tokenizer.bounds(&read);
                 if block.kind == BlockKind::ToolCall && text.form == TextForm::JsonString {
                     let sent = tokenizer.bounds(&envelope.arguments(&read));

@@ -11,7 +11,7 @@ use super::envelope::{Beside, Call, Envelope};
 use super::models::ModelLabel;
 use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
-use crate::json::{self, Document};
+use crate::json::{self, Document, Unescaping};
 use crate::known::{self, Adding, Found};
 use crate::recent;
 use crate::splice::SpliceError;
@@ -297,10 +297,11 @@ impl Segment {
         let (envelope, source) = (format.envelope(), self.source.bytes());
         let mut inside = TokenCount::ZERO;
         let mut texts: Vec<Counted> = Vec::new();
+        let mut room = Unescaping::default();
         let blocks = self.blocks_of(message).iter().map(|block| {
             texts.clear();
             let spans = self.texts_of(block).iter();
-            texts.extend(spans.map(|text| count_part(format, count, block, *text, source)));
+            texts.extend(spans.map(|text| count_part(format, count, block, *text, source, &mut room)));
             inside = inside + envelope.block(block, &texts);
             texts.iter().map(|text| text.tokens).sum()
         });
@@ -370,11 +371,12 @@ fn count_part(
     block: &Block,
     text: TextSpan,
     source: &[u8],
+    room: &mut Unescaping,
 ) -> Counted {
     if block.kind != BlockKind::ToolCall || text.form != TextForm::JsonString {
-        return count_text(format, count, text, source);
+        return count_text(format, count, text, source, room);
     }
-    let read = text.read(source);
+    let read = text.read_in(source, room);
     let counted = count_read(format, count, &read);
     match format.envelope().arguments(&read) {
         Cow::Owned(sent) => counted.sent_as(count(&sent)),
@@ -391,12 +393,13 @@ pub(super) fn exactly(tokenizer: &Tokenizer) -> impl Fn(&str) -> u64 {
     }
 }
 
-/// Counts one text, by `count`, or one piece of encoded data.
+/// Counts one text, by `count`, or one piece of encoded data. It is read in `room`.
 pub(crate) fn count_text(
     format: &dyn WireFormat,
     count: &dyn Fn(&str) -> u64,
     text: TextSpan,
     source: &[u8],
+    room: &mut Unescaping,
 ) -> Counted {
     let envelope = format.envelope();
     if text.form == TextForm::Data {
@@ -406,7 +409,7 @@ pub(crate) fn count_text(
         };
         return Counted { tokens: count.n, count };
     }
-    count_read(format, count, &text.read(source))
+    count_read(format, count, &text.read_in(source, room))
 }
 
 fn count_read(format: &dyn WireFormat, count: &dyn Fn(&str) -> u64, read: &str) -> Counted {

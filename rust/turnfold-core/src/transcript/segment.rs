@@ -195,15 +195,17 @@ impl Segment {
 
     /// Whether it may hold the escape of half a character, in any of its messages. O(bytes), once.
     pub(crate) fn escapes_surrogate(&self) -> bool {
-        let find = || {
-            let messages = self.messages();
-            let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
-                return false;
-            };
-            let (start, end) = (first.span.start, last.span.end);
-            escapes_surrogate(Span { start, end }.of(self.source.bytes()))
+        *self.escapes_surrogate.get_or_init(|| escapes_surrogate(self.stretch()))
+    }
+
+    /// The bytes from its first message to its last.
+    pub(crate) fn stretch(&self) -> &[u8] {
+        let messages = self.messages();
+        let (Some(first), Some(last)) = (messages.first(), messages.last()) else {
+            return &[];
         };
-        *self.escapes_surrogate.get_or_init(find)
+        let (start, end) = (first.span.start, last.span.end);
+        Span { start, end }.of(self.source.bytes())
     }
 
     /// Merges the last two segments while the last has at least as many messages as the one before it, as a binary

@@ -12,7 +12,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 use super::TokenCount;
 use super::count::{Counted, count_text, exactly};
 use crate::formats::Section;
-use crate::json::{Document, Value};
+use crate::json::{Document, Unescaping, Value};
 use crate::transcript::{Block, Message, Span, TextForm, TextSpan, Transcript};
 
 pub(crate) use openai_calls::Call;
@@ -104,9 +104,10 @@ fn system_tokens(transcript: &Transcript, encoding: Encoding) -> TokenCount {
     let head = transcript.head();
     let (source, tokenizer) = (head.source.bytes(), encoding.tokenizer());
     let count = exactly(tokenizer);
+    let mut room = Unescaping::default();
     let texts = head.system_texts.iter();
     texts
-        .map(|text| count_text(transcript.format(), &count, *text, source).count)
+        .map(|text| count_text(transcript.format(), &count, *text, source, &mut room).count)
         .sum()
 }
 
