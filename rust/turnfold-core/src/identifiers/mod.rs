@@ -143,31 +143,38 @@ impl Found {
 /// nothing new.
 #[derive(Debug, Default)]
 struct KnownRuns {
-    /// The last short one of each hash, with its length in the last byte; none at first.
+    /// The last two short ones of each pair of hashes; none at first.
     short: Vec<u128>,
     /// Longer ones by hash, with what was hashed.
     places: Keyed<Range<usize>>,
     bytes: Vec<u8>,
 }
 
-/// A short run with all that the rules look at around it.
+/// A short run with all that the rules look at around it, and how much of that the edges of its text cut off.
 #[derive(Clone, Copy)]
 struct ShortRun(u128);
 
 impl ShortRun {
-    /// Most bytes of it: the byte beside them is for the length.
+    /// Most bytes of it: the byte beside them is for the length and the edges.
     const MOST: usize = size_of::<u128>() - 1;
 
-    /// The run at `start..end`; none where it is long, or stands at the edges of the text.
+    /// The run at `start..end`; none where it is long.
     #[inline]
     fn at(bytes: &[u8], start: usize, end: usize) -> Option<Self> {
-        let start = start.checked_sub(1)?;
-        let length = end + 2 - start;
-        let around = bytes.get(start..)?.first_chunk().filter(|_| length <= Self::MOST)?;
-        let kept = u128::MAX >> (u128::BITS - 8 * length as u32);
-        Some(Self(
-            u128::from_le_bytes(*around) & kept | (length as u128) << (8 * Self::MOST),
-        ))
+        let (from, to) = (start.saturating_sub(1), (end + 2).min(bytes.len()));
+        let length = to - from;
+        if length > Self::MOST {
+            return None;
+        }
+        let rest = bytes.get(from..)?;
+        let around = rest.first_chunk().copied().unwrap_or_else(|| {
+            let mut around = [0; size_of::<u128>()];
+            around.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+            around
+        });
+        let kept = u128::from_le_bytes(around) & ((1 << (8 * length)) - 1);
+        let cut_off = (end + 2 - to) << 1 | usize::from(start == 0);
+        Some(Self(kept | ((cut_off << 4 | length) as u128) << (8 * Self::MOST)))
     }
 
     fn slot(self) -> usize {
@@ -186,16 +193,20 @@ impl KnownRuns {
     /// Whether a short run was remembered, and is yet.
     #[inline]
     fn has(&self, run: ShortRun) -> bool {
-        self.short.get(run.slot()) == Some(&run.0)
+        let slot = run.slot();
+        self.short.get(slot) == Some(&run.0) || self.short.get(slot ^ 1) == Some(&run.0)
     }
 
-    /// Remembers a short run, and forgets another for it.
+    /// Remembers a short run, and forgets the older one of two others for it.
     fn remember(&mut self, run: ShortRun) {
         if self.short.is_empty() {
             self.short = vec![0; Self::SHORT];
         }
-        if let Some(slot) = self.short.get_mut(run.slot()) {
-            *slot = run.0;
+        let slot = run.slot();
+        let Some(newer) = self.short.get_mut(slot) else { return };
+        let before = std::mem::replace(newer, run.0);
+        if let Some(older) = self.short.get_mut(slot ^ 1) {
+            *older = before;
         }
     }
 
