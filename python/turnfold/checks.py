@@ -182,6 +182,13 @@ class SplitPoints(Collection[int]):
         """Return the nearest legal cut at `index` or above it."""
         return self._kernel.at_or_after(max(index, 0)) if index <= sys.maxsize else None
 
+    def start_of_tool_groups(self, count: int, start: int) -> int:
+        """Return the first message of the last `count` stretches between cuts that hold a call; `start` if fewer do.
+
+        O(messages of those, each log messages).
+        """
+        return self._kernel.start_of_tool_groups(self._transcript.kernel, min(max(count, 0), sys.maxsize), start)
+
     def why_not(self, index: int) -> tuple[Blocker, ...]:
         """Return every pair or rule that a cut at `index` would break; none for a legal cut."""
         if not 0 <= index <= sys.maxsize:
@@ -245,23 +252,32 @@ def layout(transcript: Transcript, options: ScanOptions = BODY_ONLY) -> Layout:
     return Layout(tuple(turns), folded, barrier, tuple(lasting), reasoned_loop)
 
 
-def open_results(
-    transcript: Transcript,
-    start: int,
-    stop: int,
-    options: ScanOptions = BODY_ONLY,
-    *,
-    encoding: str,
-    short_bytes: int,
-    beginning: str,
-) -> list[tuple[int, int, int, str | None, str | None]]:
-    """Find the rewritable tool results of messages `[start, stop)`: message, block, tokens, tool, text.
+OpenResult = tuple[int, int, int, str | None]
+"""A tool result that may get another text: message, block, tokens, and the tool, which is that of its call."""
 
-    The tool is that of the call which it answers. The text is None where it takes more than `short_bytes` in the body,
-    or begins otherwise than with `beginning`. O(messages) after the first count.
+MaskReason = Literal["Old", "Repeated", "Outdated"]
+"""Why a line stands for a result, in the word that the line begins with."""
+
+
+def open_results(
+    transcript: Transcript, start: int, stop: int, options: ScanOptions = BODY_ONLY, *, encoding: str
+) -> list[OpenResult]:
+    """Find the rewritable tool results of messages `[start, stop)`, but for lines that `masks` made.
+
+    O(messages) after the first count.
     """
-    kernel = kernel_of(transcript)
-    return kernel.open_results(encoding, start, stop, _told(options), short_bytes, beginning)
+    return kernel_of(transcript).open_results(encoding, start, stop, _told(options))
+
+
+def masks(
+    results: list[OpenResult], reasons: list[MaskReason], *, encoding: str, min_tokens: int = 0
+) -> tuple[list[int], list[tuple[tuple[int, str], ...]]]:
+    """Put a line in the place of each result that is longer than that: the messages, and of each blocks with lines.
+
+    The line says why, of which tool, and how many tokens are left out. There is one reason for each result; those of a
+    message stand side by side. Results of less than `min_tokens` stay. O(results).
+    """
+    return _core.masks(results, reasons, encoding, max(min_tokens, 0))
 
 
 def compare_prefix(

@@ -71,9 +71,7 @@ def test_a_body_that_goes_on_from_other_texts_is_the_body_read_alone(
 ) -> None:
     raw = json.dumps(make(seed, turns=6, result_words=8), separators=separators)
     previous = Transcript.from_json(raw.encode())
-    found = checks.open_results(previous, 0, len(previous), encoding="o200k_base", short_bytes=0, beginning="never")[
-        ::each
-    ]
+    found = checks.open_results(previous, 0, len(previous), encoding="o200k_base")[::each]
     edited = previous.edited(
         [(index, ((block, f"cut {index}"),)) for index, block in {m: k for m, k, *_ in found}.items()]
     )

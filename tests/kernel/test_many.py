@@ -1,6 +1,7 @@
 """Calls of the kernel that take many messages at once give what one call a message gives."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from turnfold.quoting import neutralise
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = sorted(ROOT.glob("samples/*/*.json"))
+MASK = re.compile(r"\[(?:Old|Repeated|Outdated) output of .*: \d+ tokens left out\]")
 KINDS: tuple[BlockKind, ...] = ("text", "tool_call", "tool_result", "reasoning", "media", "opaque")
 
 
@@ -65,22 +67,30 @@ def results_one_by_one(transcript: Transcript, start: int, stop: int) -> None:
             if block.kind == "tool_result" and block.rewritable:
                 named = calls.get((m, k), (m, k))
                 name = transcript.blocks(named[0])[named[1]].name
-                rewritable.append((m, k, tokens, name, block.text, head.text_bytes))
-    for short, beginning in ((0, ""), (60, ""), (1 << 20, "["), (1 << 20, "")):
-        expected = [
-            (m, k, tokens, name, text if size <= short and text.startswith(beginning) else None)
-            for m, k, tokens, name, text, size in rewritable
-        ]
-        found = checks.open_results(
-            transcript, start, stop, encoding="o200k_base", short_bytes=short, beginning=beginning
-        )
-        assert found == expected
+                rewritable.append((m, k, tokens, name, MASK.fullmatch(block.text) and head.text_bytes <= 1 << 10))
+    found = checks.open_results(transcript, start, stop, encoding="o200k_base")
+    assert found == [(*result, name) for *result, name, masked in rewritable if not masked]
+    masks_one_by_one(found)
     edits = [(m, {k: f"line {k}"}) for m, k, *_ in rewritable]
     edited_one_by_one(transcript, edits)
     empty = transcript.splice([])
     alone = [empty.append(transcript.rewrite(*edit)).tokens(0, 1) for edit in edits]
     assert transcript.edited_tokens(edits, bound=False) == [count.n for count in alone]
     assert transcript.edited_tokens(edits, bound=True) == [count.hi for count in alone]
+
+
+def masks_one_by_one(results: list[checks.OpenResult]) -> None:
+    reasons: list[checks.MaskReason] = [("Old", "Repeated", "Outdated")[place % 3] for place in range(len(results))]
+    for least in (0, 30):
+        expected: dict[int, list[tuple[int, str]]] = {}
+        for (m, k, tokens, name), reason in zip(results, reasons, strict=True):
+            tool = " ".join((name or "a tool").split())[:64]
+            line = f"[{reason} output of {tool}: {tokens} tokens left out]"
+            assert MASK.fullmatch(line)
+            if tokens >= least and turnfold.count(line, encoding="o200k_base") < tokens:
+                expected.setdefault(m, []).append((k, line))
+        found = checks.masks(results, reasons, encoding="o200k_base", min_tokens=least)
+        assert found == (list(expected), list(map(tuple, expected.values())))
 
 
 def edited_one_by_one(transcript: Transcript, edits: list[tuple[int, dict[int, str]]]) -> None:
@@ -118,7 +128,7 @@ def identifiers_one_by_one(transcript: Transcript, result: Transcript, start: in
 def test_a_range_that_is_not_there() -> None:
     transcript = Transcript.from_json(json.dumps([{"role": "user", "content": "a"}]).encode())
     with pytest.raises(turnfold.errors.ArgumentError):
-        checks.open_results(transcript, 0, 9, encoding="o200k_base", short_bytes=0, beginning="")
+        checks.open_results(transcript, 0, 9, encoding="o200k_base")
     assert transcript.places("text", -1) == transcript.places("text") == [(0, 0, None)]
     assert transcript.places("text", 9) == []
     for ranges in ([range(2)], [range(1), range(1, 3)]):
@@ -150,10 +160,18 @@ def test_texts_that_are_none_are_refused() -> None:
         _core.Shown(["a"], b"", [], [])
 
 
-def test_results_that_begin_with_a_mark_however_it_is_spelled() -> None:
-    texts = ('"[x"', r'"\u005bx"', r'"\nx"', '"x["', '""', '"é["', '[{"type": "text", "text": "[x"}]')
-    blank = '[{"type": "text", "text": ""}, {"type": "text", "text": "[x"}]'
-    calls = ", ".join(f'{{"type": "tool_use", "id": "t{k}", "name": "ls", "input": {{}}}}' for k in range(8))
+def test_results_that_are_masked_already_however_that_is_spelled() -> None:
+    line = "[Old output of ls: 5 tokens left out]"
+    spellings = (
+        f'"{line}"',
+        rf'"\u005b{line[1:]}"',
+        rf'"{line[:-1]}\u005d"',
+        f'[{{"type": "text", "text": "{line}"}}]',
+    )
+    others = (rf'"\n{line}"', f'"{line[1:]}"', f'"{line} "', '""')
+    blank = f'[{{"type": "text", "text": ""}}, {{"type": "text", "text": "{line}"}}]'
+    texts = (*spellings, *others)
+    calls = ", ".join(f'{{"type": "tool_use", "id": "t{k}", "name": "ls", "input": {{}}}}' for k in range(9))
     results = ", ".join(
         f'{{"type": "tool_result", "tool_use_id": "t{k}", "content": {text}}}' for k, text in enumerate((*texts, blank))
     )
@@ -165,5 +183,5 @@ def test_results_that_begin_with_a_mark_however_it_is_spelled() -> None:
     body = f'{{"model": "claude-sonnet-4-5", "messages": [{", ".join(messages)}]}}'
     transcript = Transcript.from_json(body.encode())
     results_one_by_one(transcript, 0, 3)
-    found = checks.open_results(transcript, 0, 3, encoding="o200k_base", short_bytes=1 << 20, beginning="[")
-    assert [text for *_, text in found] == ["[x", "[x", None, None, None, None, "[x", None]
+    found = checks.open_results(transcript, 0, 3, encoding="o200k_base")
+    assert [block for _, block, *_ in found] == list(range(len(spellings), len(texts) + 1))

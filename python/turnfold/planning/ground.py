@@ -127,21 +127,8 @@ class Ground:
         return tuple([group for group in self.groups if not calling.isdisjoint(group)])
 
     def start_of_tool_groups(self, count: int) -> int:
-        """Return the first message of the last `count` of them, or `start` where there are fewer. O(calls)."""
-        if count <= 0:
-            return len(self.transcript)
-        # What stands behind the last legal cut is no group.
-        found = self.points.at_or_before(len(self.transcript))
-        for message, _, _ in reversed(self.transcript.places("tool_call", self.start)):
-            if found is not None and message >= found:
-                continue
-            found = self.points.at_or_before(message)
-            if found is None or found < self.start:
-                break
-            count -= 1
-            if count == 0:
-                return found
-        return self.start
+        """Return the first message of the last `count` of them, or `start` where there are fewer."""
+        return self.points.start_of_tool_groups(count, self.start)
 
     @cached_property
     def steps(self) -> tuple[int, ...]:

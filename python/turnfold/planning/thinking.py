@@ -57,8 +57,9 @@ def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
         return {}
     first = min(changes)
     found: dict[int, tuple[int, ...]] = {}
+    speakers = transcript.speakers
     for index, block, _ in transcript.places("reasoning", first):
-        if transcript.speakers[index] != "assistant" or any(index in going for going in gone):
+        if speakers[index] != "assistant" or any(index in going for going in gone):
             continue
         if index == first and index in draft.edited and block <= min(draft.edited[index].edited):
             continue

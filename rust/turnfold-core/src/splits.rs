@@ -12,7 +12,7 @@ use turnfold_tokens::Encoding;
 
 use crate::groups::{self, BondKind};
 use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
-use crate::transcript::{Role, Transcript};
+use crate::transcript::{BlockKind, BlockView, Role, Transcript};
 
 /// Why an index is no split point.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,37 @@ impl Splits {
     pub fn at_or_after(&self, index: usize) -> Option<usize> {
         let first = self.legal.partition_point(|&legal| (legal as usize) < index);
         self.legal.get(first).map(|&legal| legal as usize)
+    }
+
+    /// The first message of the last `count` stretches between legal cuts that hold a call, or `start` where there are
+    /// fewer from there on. What stands behind the last cut is none. Looks at no message before that.
+    pub fn start_of_tool_groups(&self, transcript: &Transcript, count: usize, start: usize) -> usize {
+        if count == 0 {
+            return transcript.len();
+        }
+        let mut left = count;
+        let mut group = self.at_or_before(transcript.len());
+        for index in (start..transcript.len()).rev() {
+            if group.is_some_and(|group| index >= group) {
+                continue;
+            }
+            let calls = |block: &BlockView<'_>| block.kind() == BlockKind::ToolCall;
+            if !transcript
+                .message(index)
+                .is_some_and(|message| message.blocks().any(|block| calls(&block)))
+            {
+                continue;
+            }
+            group = self.at_or_before(index);
+            let Some(first) = group.filter(|&first| first >= start) else {
+                break;
+            };
+            left -= 1;
+            if left == 0 {
+                return first;
+            }
+        }
+        start
     }
 
     /// The lowest cut: the number of leading instructions, which stay where they are.

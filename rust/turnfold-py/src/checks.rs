@@ -258,6 +258,16 @@ impl Splits {
         self.0.at_or_after(index)
     }
 
+    fn start_of_tool_groups(
+        &self,
+        py: Python<'_>,
+        transcript: &Transcript,
+        count: usize,
+        start: usize,
+    ) -> PyResult<usize> {
+        detached(py, || Ok(self.0.start_of_tool_groups(&transcript.0, count, start)))
+    }
+
     fn find(
         &self,
         py: Python<'_>,

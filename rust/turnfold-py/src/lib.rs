@@ -15,6 +15,7 @@ mod json;
 mod options;
 mod plain;
 mod quoting;
+mod results;
 mod statements;
 mod text;
 mod transcript;
@@ -46,6 +47,8 @@ mod _core {
     use super::plain::is_plain;
     #[pymodule_export]
     use super::quoting::{Shown, neutralise};
+    #[pymodule_export]
+    use super::results::masks;
     #[pymodule_export]
     use super::statements::Statements;
     #[pymodule_export]

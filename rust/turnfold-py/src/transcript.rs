@@ -10,7 +10,7 @@ use turnfold_core::digests;
 use turnfold_core::meter::bounds::Asked;
 use turnfold_core::meter::{CountSource, TokenCount};
 use turnfold_core::pairs;
-use turnfold_core::results;
+use turnfold_core::results::open_results;
 use turnfold_core::splice::{self, Part};
 use turnfold_core::{MessageView, Role, json};
 
@@ -20,6 +20,7 @@ use crate::edits::{self, EditFields};
 use crate::identifiers::{self, IdentifierFields};
 use crate::input;
 use crate::options::ScanOptions;
+use crate::results::{self, OpenResultFields};
 use crate::text;
 use crate::unfilled;
 
@@ -66,9 +67,6 @@ type HeadColumns<'a> = (
 
 /// `n`, `lo`, `hi`, `source`.
 type CountFields = (u64, u64, u64, &'static str);
-
-/// `message`, `block`, `tokens`, `name`, `text`.
-type OpenResultFields = (usize, usize, u64, Option<String>, Option<String>);
 
 /// A range of messages to keep, or the JSON of a new one.
 #[derive(FromPyObject)]
@@ -388,7 +386,6 @@ impl Transcript {
         })
     }
 
-    #[expect(clippy::too_many_arguments, reason = "every option is explicit")]
     fn open_results(
         &self,
         py: Python<'_>,
@@ -396,17 +393,12 @@ impl Transcript {
         start: usize,
         stop: usize,
         options: &ScanOptions,
-        short_bytes: usize,
-        #[pyo3(from_py_with = input::name)] beginning: String,
     ) -> PyResult<Rows<OpenResultFields>> {
         detached(py, || {
             self.check(&(start..stop))?;
             let encoding = input::encoding(&encoding)?;
-            let found = results::open_results(&self.0, &options.0, encoding, start..stop, short_bytes, &beginning);
-            Ok(found
-                .into_iter()
-                .map(|r| (r.message, r.block, r.tokens, r.name, r.text))
-                .collect())
+            let found = open_results(&self.0, &options.0, encoding, start..stop);
+            Ok(found.into_iter().map(results::fields).collect())
         })
     }
 

@@ -1,0 +1,78 @@
+//! Tool results that may change, and the lines that stand for them.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use turnfold_core::masks::Reason;
+use turnfold_core::results::OpenResult;
+
+use crate::door::{Fault, Rows, by_size};
+use crate::input;
+
+/// `message`, `block`, `tokens`, `name`.
+pub(crate) type OpenResultFields = (usize, usize, u64, Option<String>);
+
+/// To make a line takes so many times as long as to copy a byte.
+const LINE_BYTES: usize = 256;
+
+pub(crate) fn fields(result: OpenResult) -> OpenResultFields {
+    let OpenResult {
+        message,
+        block,
+        tokens,
+        name,
+    } = result;
+    (message, block, tokens, name)
+}
+
+/// Blocks of a message, each with its line: a tuple of tuples.
+pub(crate) struct Lines(Vec<(usize, String)>);
+
+impl<'py> IntoPyObject<'py> for Lines {
+    type Target = PyTuple;
+    type Output = Bound<'py, PyTuple>;
+    type Error = PyErr;
+
+    fn into_pyobject(self, py: Python<'py>) -> PyResult<Self::Output> {
+        PyTuple::new(py, self.0)
+    }
+}
+
+/// The messages of some results with a line in the place of each that is longer than that, in the same order: the
+/// messages, and of each its lines. One reason for each result.
+#[pyfunction]
+pub(crate) fn masks(
+    py: Python<'_>,
+    results: Vec<(usize, usize, u64, Option<Bound<'_, PyString>>)>,
+    #[pyo3(from_py_with = input::strings)] reasons: Vec<Bound<'_, PyString>>,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+    min_tokens: u64,
+) -> PyResult<(Rows<usize>, Rows<Lines>)> {
+    let results = results.into_iter().map(|(message, block, tokens, name)| {
+        let name = name.as_ref().map(input::text).transpose()?.map(Into::into);
+        Ok(OpenResult {
+            message,
+            block,
+            tokens,
+            name,
+        })
+    });
+    let results = results.collect::<PyResult<Vec<_>>>()?;
+    let reasons = input::texts(py, &reasons)?;
+    by_size(py, LINE_BYTES * results.len(), || {
+        let encoding = input::encoding(&encoding)?;
+        if reasons.len() != results.len() {
+            return Err(Fault::new("argument", "as many reasons are needed as results"));
+        }
+        let each = reasons.iter().map(|reason| {
+            Reason::by_name(reason)
+                .ok_or_else(|| Fault::new("argument", format!("No result is left out for {reason:?}")))
+        });
+        let each = each.collect::<Result<Vec<_>, _>>()?;
+        let masked = turnfold_core::masks::masks(results.iter().zip(each), encoding, min_tokens);
+        let (messages, lines) = masked
+            .into_iter()
+            .map(|(message, lines)| (message, Lines(lines)))
+            .unzip();
+        Ok((Rows(messages), Rows(lines)))
+    })
+}
