@@ -18,10 +18,12 @@ import pytest
 from turnfold import presets
 from turnfold.cli.batch_crew import Crew
 from turnfold.cli.batch_made import Made, Work, has_key
-from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each
-from turnfold.cli.compaction import CompactRecord, Instructions
+from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError
+from turnfold.cli.batch_serving import compact_each
+from turnfold.cli.compact_record import CompactRecord
 from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import ANY, Document, InputFile
+from turnfold.cli.instructions import Instructions
 from turnfold.cli.outputs import Target
 from turnfold.testing.generators import anthropic_messages, openai_chat
 

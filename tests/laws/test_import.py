@@ -60,10 +60,18 @@ def test_little_is_loaded(watched: tuple[list[tuple[str, str]], set[str]]) -> No
     assert not (EVENT_LOOP | {"sqlite3", "http", "rich", "argparse"}) & modules
 
 
-def test_a_process_that_compacts_by_rule_has_no_event_loop() -> None:
-    program = "import json, sys, turnfold.cli.batch_process; print(json.dumps(sorted(sys.modules)))"
+@pytest.mark.parametrize(
+    ("module", "unused"),
+    [
+        ("turnfold.cli.batch_serving", {"sqlite3", "argparse", "turnfold.containers"}),
+        ("turnfold.cli.program", {"sqlite3", "turnfold.containers", "turnfold.planning"}),
+        ("turnfold.cli.batch_work, turnfold.cli.batch_files", {"turnfold.containers", "turnfold.planning"}),
+    ],
+)
+def test_both_sides_of_a_batch_load_only_what_they_use(module: str, unused: set[str]) -> None:
+    program = f"import json, sys, {module}; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-IB", "-c", program], check=True, capture_output=True)
-    assert not (EVENT_LOOP | {"sqlite3", "http", "rich", "turnfold.containers"}) & set(json.loads(done.stdout))
+    assert not (EVENT_LOOP | {"http", "rich"} | unused) & set(json.loads(done.stdout))
 
 
 ROOMS = {"_core", *(path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py")}

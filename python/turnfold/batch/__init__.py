@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from turnfold.batch.compact import compact_batch
-    from turnfold.batch.items import BatchEntry, BatchInput, BatchItem, BatchLimits, BatchStatus
+    from turnfold.batch.items import BatchEntry, BatchInput, BatchItem, BatchStatus
     from turnfold.batch.journal import Journal
+    from turnfold.batch.limits import BatchLimits
 
 __all__ = ["BatchEntry", "BatchInput", "BatchItem", "BatchLimits", "BatchStatus", "Journal", "compact_batch"]
 
@@ -15,7 +16,7 @@ _ON_FIRST_USE: Final = {
     "BatchEntry": "turnfold.batch.items",
     "BatchInput": "turnfold.batch.items",
     "BatchItem": "turnfold.batch.items",
-    "BatchLimits": "turnfold.batch.items",
+    "BatchLimits": "turnfold.batch.limits",
     "BatchStatus": "turnfold.batch.items",
     "Journal": "turnfold.batch.journal",
     "compact_batch": "turnfold.batch.compact",

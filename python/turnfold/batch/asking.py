@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from turnfold.batch.items import BatchLimits
+from turnfold.batch.limits import BatchLimits
 from turnfold.batch.remembered import Remembered, SharedReplies
 from turnfold.summarizers.fallback import Fallback
 from turnfold.summarizers.limited import Limited

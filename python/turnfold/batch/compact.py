@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from turnfold.batch.asking import Summarizers
-from turnfold.batch.items import BatchInput, BatchItem, BatchLimits
+from turnfold.batch.items import BatchInput, BatchItem
+from turnfold.batch.limits import BatchLimits
 from turnfold.batch.pump import Pump
 from turnfold.batch.remembered import Replies, SharedReplies
 from turnfold.batch.worker import Call, Worker

@@ -11,7 +11,8 @@ import msgspec
 
 from turnfold._core import __version__
 from turnfold.batch.asking import Summarizers
-from turnfold.batch.items import BatchEntry, BatchInput, BatchItem, BatchLimits, BatchStatus
+from turnfold.batch.items import BatchEntry, BatchInput, BatchItem, BatchStatus
+from turnfold.batch.limits import BatchLimits
 from turnfold.compactor import OnFailure, compact, compact_sync
 from turnfold.errors import JournalError
 from turnfold.model.plan import Skip

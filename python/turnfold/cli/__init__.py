@@ -4,9 +4,9 @@ import gc
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["COLLECTED_AT", "main"]
+__all__ = ["main", "serve"]
 
-COLLECTED_AT: Final = 10_000
+_COLLECTED_AT: Final = 10_000
 """The collector of cycles looks for them after so many new objects that could be in one: modules are made of tens of
 thousands, and a document of some hundreds, that are in none."""
 
@@ -14,11 +14,18 @@ thousands, and a document of some hundreds, that are in none."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program `turnfold`; returns its exit status."""
     before = gc.get_threshold()
-    gc.set_threshold(COLLECTED_AT)
+    gc.set_threshold(_COLLECTED_AT)
     try:
-        # A process that compacts for a batch is of this package, too, and has no use for the commands.
         from turnfold.cli.program import main as program
 
         return program(arguments)
     finally:
         gc.set_threshold(*before)
+
+
+def serve() -> None:
+    """Be a process that compacts for a batch: it has no use for the commands."""
+    gc.set_threshold(_COLLECTED_AT)
+    from turnfold.cli.batch_serving import serve as process
+
+    process()

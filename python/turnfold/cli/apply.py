@@ -3,8 +3,8 @@
 import argparse
 
 from turnfold.cli.compact import print_records
-from turnfold.cli.compaction import Instructions
 from turnfold.cli.faults import UsageError
+from turnfold.cli.instructions import Instructions
 from turnfold.cli.plan import read_plans
 from turnfold.cli.reading import INPUTS_HELP, add_paths, wanted_of
 from turnfold.model.plan import CompactionPlan, Skip

@@ -13,10 +13,11 @@ from turnfold._core import __version__
 from turnfold.cli.batch_model import add_model, amount, hosted_of, limits_of
 from turnfold.cli.batch_totals import Totals
 from turnfold.cli.compact import add_policy, inputs_of, policy_of, state_of
-from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
+from turnfold.cli.compact_record import CompactRecord, failed_record
 from turnfold.cli.display import number, write_record, write_records, write_text
 from turnfold.cli.faults import FOUND, INTERRUPTED, OK, UsageError, complain, printable
 from turnfold.cli.inputs import InputFile
+from turnfold.cli.instructions import Instructions
 from turnfold.cli.outputs import Target, make_room, out_is_file, plan_targets
 from turnfold.cli.progress import progress
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
@@ -27,8 +28,8 @@ from turnfold.model.price import Price
 from turnfold.model.summary import NO_USAGE
 
 if TYPE_CHECKING:
-    from turnfold.batch.items import BatchLimits
     from turnfold.batch.journal import Journal
+    from turnfold.batch.limits import BatchLimits
     from turnfold.cli.batch_files import BatchRun, Reported
     from turnfold.summarizers.anthropic import Anthropic
     from turnfold.summarizers.openai_compatible import OpenAICompatible

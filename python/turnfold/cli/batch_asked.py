@@ -8,14 +8,16 @@ from functools import partial
 import anyio.to_thread
 
 from turnfold.batch.compact import compact_batch
-from turnfold.batch.items import BatchEntry, BatchItem, BatchLimits
+from turnfold.batch.items import BatchEntry, BatchItem
+from turnfold.batch.limits import BatchLimits
 from turnfold.batch.remembered import Replies
 from turnfold.cli.batch_made import Made, made_of, unread
 from turnfold.cli.batch_task import Concluded, Task
 from turnfold.cli.batch_work import Few, OutOfTimeError, unworked
-from turnfold.cli.compaction import Compacted, Instructions, Opened, conclude, failure_of, open_log
+from turnfold.cli.compaction import Compacted, Opened, conclude, failure_of, open_log
 from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.inputs import Document, recognised
+from turnfold.cli.instructions import Instructions
 from turnfold.model.plan import Skip
 from turnfold.planning.apply import CompactionResult
 from turnfold.summarizers.protocol import Summarizer

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from queue import LifoQueue
 from typing import Final
 
-from turnfold.cli.batch_made import Made, Work, made_of
-from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError, compact_each, fetched
-from turnfold.cli.compaction import Instructions, failed_record
+from turnfold.cli.batch_made import Made, Work, fetched, made_of
+from turnfold.cli.batch_process import CompactingProcess, ProcessEndedError
+from turnfold.cli.compact_record import failed_record
 from turnfold.cli.extents import Fetching
 from turnfold.cli.faults import Fault
+from turnfold.cli.instructions import Instructions
 
 AHEAD: Final = 2
 """How many lots of documents are at hand for each that is in work, so that nobody waits for the next one to be read."""
@@ -44,6 +45,9 @@ class Crew:
     def compact(self, work: Sequence[Work], tries: int = _TRIES) -> list[Made]:
         """Return what came of each document. Whatever is wrong with one is its own outcome."""
         if not self._processes:
+            # A batch in processes waits for none of what it takes to compact here.
+            from turnfold.cli.batch_serving import compact_each
+
             with self._places:
                 return compact_each(work, self._instructions)
         try:

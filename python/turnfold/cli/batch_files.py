@@ -15,10 +15,11 @@ from turnfold.cli.batch_made import NO_RECORDS, has_key
 from turnfold.cli.batch_task import Concluded, FileRun, InputState, Task
 from turnfold.cli.batch_totals import Totals, counted_of
 from turnfold.cli.batch_work import FEW_BYTES, FEW_DOCUMENTS
-from turnfold.cli.compaction import CompactRecord, Instructions, failed_record
+from turnfold.cli.compact_record import CompactRecord, failed_record
 from turnfold.cli.extents import Extent, read_extents
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, InputFile, read_file, table_of
+from turnfold.cli.instructions import Instructions
 from turnfold.cli.outputs import Target
 from turnfold.cli.part_file import PartFile, move, part_of, settle
 from turnfold.cli.rewriting import read_target

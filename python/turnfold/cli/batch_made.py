@@ -1,12 +1,12 @@
 """What a batch makes of a document: its records, the bytes to write, and its digest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import msgspec
 
-from turnfold.cli.compaction import Outcome
-from turnfold.cli.extents import Extent
+from turnfold.cli.compact_record import Outcome
+from turnfold.cli.extents import Extent, Fetching
 from turnfold.cli.faults import Fault, fault_of_os_error
 from turnfold.cli.inputs import Document, Wanted
 from turnfold.cli.outputs import Target
@@ -82,3 +82,12 @@ def made_of(
 def unread(given: Document | Extent, error: OSError) -> Made:
     """Return what comes of a document that cannot be read."""
     return Made(unread=fault_of_os_error(given.file.shown, given.index, error))
+
+
+def fetched(given: Document | Extent, fetching: Fetching, make: Callable[[Document], Made]) -> Made:
+    """Return what `make` makes of a document, which is read first where it was not."""
+    try:
+        document = fetching.document(given) if isinstance(given, Extent) else given
+    except OSError as error:
+        return unread(given, error)
+    return make(document)

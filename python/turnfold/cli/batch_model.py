@@ -10,7 +10,7 @@ from turnfold.cli.split import whole_number
 from turnfold.model.price import Price
 
 if TYPE_CHECKING:
-    from turnfold.batch.items import BatchLimits
+    from turnfold.batch.limits import BatchLimits
     from turnfold.summarizers.anthropic import Anthropic
     from turnfold.summarizers.openai_compatible import OpenAICompatible
 
@@ -64,7 +64,7 @@ def _price(text: str) -> Price:
 
 def limits_of(options: argparse.Namespace) -> "BatchLimits":
     """Return the limits that the options describe."""
-    from turnfold.batch.items import BatchLimits
+    from turnfold.batch.limits import BatchLimits
 
     concurrency = options.concurrency
     if concurrency is None:

@@ -13,7 +13,7 @@ import msgspec
 
 from turnfold.batch.journal import Journal
 from turnfold.cli.batch_totals import Totals
-from turnfold.cli.compaction import CompactRecord
+from turnfold.cli.compact_record import CompactRecord
 from turnfold.cli.display import number
 from turnfold.cli.outputs import write_whole
 from turnfold.model.decodable import decodable

@@ -8,7 +8,7 @@ from typing import Final
 
 import msgspec
 
-from turnfold.cli.compaction import TokensBeforeAfter
+from turnfold.cli.compact_record import TokensBeforeAfter
 from turnfold.model.summary import NO_USAGE, Usage
 
 

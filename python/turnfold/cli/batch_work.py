@@ -7,14 +7,14 @@ from time import monotonic
 from types import TracebackType
 from typing import Final, Self
 
-from turnfold.batch.items import BatchLimits
+from turnfold.batch.limits import BatchLimits
 from turnfold.cli.batch_crew import AHEAD, Crew
 from turnfold.cli.batch_lots import InOrder
 from turnfold.cli.batch_made import Made, made_of
 from turnfold.cli.batch_task import Concluded, Task
-from turnfold.cli.compaction import Instructions
 from turnfold.cli.extents import Extent
 from turnfold.cli.inputs import Document
+from turnfold.cli.instructions import Instructions
 
 FEW_DOCUMENTS: Final = 32
 FEW_BYTES: Final = 1 << 21

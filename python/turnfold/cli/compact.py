@@ -7,10 +7,11 @@ from pathlib import Path
 
 import msgspec
 
-from turnfold.cli.compaction import CompactRecord, Instructions, compact_file, failed_record
+from turnfold.cli.compact_record import CompactRecord, failed_record
 from turnfold.cli.display import Column, Table, number, place, write_record
 from turnfold.cli.faults import FOUND, OK, Fault, UsageError, complain
 from turnfold.cli.inputs import InputFile, find_inputs
+from turnfold.cli.instructions import Instructions
 from turnfold.cli.outputs import make_room, out_is_file, plan_targets
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
 from turnfold.cli.split import whole_number
@@ -117,6 +118,8 @@ def run(options: argparse.Namespace) -> int:
 
 def print_records(options: argparse.Namespace, instructions: Instructions) -> int:
     """Do as instructed to every file, and print what became of each transcript; returns the exit status."""
+    from turnfold.cli.compaction import compact_file
+
     files, faults = inputs_of(options.paths, options.output)
     targets = plan_targets(files, options.output, options.paths)
     make_room(targets)

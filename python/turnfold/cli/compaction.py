@@ -3,24 +3,33 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from turnfold.by_rule import carry_out, compact_by_rule
 from turnfold.checks import scan
+from turnfold.cli.compact_record import (
+    BeforeAfter,
+    CompactRecord,
+    IdentifiersRecord,
+    Outcome,
+    PrefixShared,
+    TokensBeforeAfter,
+    failed_record,
+)
 from turnfold.cli.faults import Fault, fault_of_error
-from turnfold.cli.inputs import ANY, Document, Wanted
+from turnfold.cli.inputs import Document
+from turnfold.cli.instructions import WINDOW_ADVICE, Instructions
 from turnfold.cli.outputs import Target
 from turnfold.cli.reading import log_of, transcripts_of
 from turnfold.cli.rewriting import rewrite_file
 from turnfold.errors import ArgumentError, NotWritableError, PlanMismatchError, TurnfoldError, UnknownWindowError
-from turnfold.model.counts import CountSource, TokenCount
+from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan, Skip
+from turnfold.model.plan import Skip
 from turnfold.model.policy import Policy
 from turnfold.model.result import Attempt
-from turnfold.model.state import NO_STATE, PlanState
 from turnfold.model.summary import NO_USAGE, Usage
 from turnfold.planning.apply import CompactionResult
 from turnfold.planning.provider import provider_body
@@ -28,85 +37,6 @@ from turnfold.transcript import Transcript
 
 if TYPE_CHECKING:
     from turnfold.containers import Log
-
-
-class BeforeAfter(msgspec.Struct, frozen=True):
-    """A number before and after."""
-
-    before: int
-    after: int
-
-
-class TokensBeforeAfter(msgspec.Struct, frozen=True):
-    """Tokens of the whole request before and after, and how far the numbers can be trusted."""
-
-    before: int
-    after: int
-    source: CountSource
-
-
-class IdentifiersRecord(msgspec.Struct, frozen=True):
-    """Of the identifiers in what was replaced: how many the result still holds, and how many there were."""
-
-    kept: int
-    all: int
-
-
-class PrefixShared(msgspec.Struct, frozen=True):
-    """What the result shares with the input from the start, as a prompt cache sees it."""
-
-    messages: int
-    tokens: int
-    bytes: int
-
-
-class CompactRecord(msgspec.Struct, frozen=True):
-    """One line of `turnfold compact --json`.
-
-    `status` is compacted, requested (the provider is to compact: written is the request that asks it, and `text` says
-    where to send it), skipped (written unchanged; `reason` says why: a skip reason, or `not_writable` for what its log
-    cannot hold) or failed (not written; `reason` is the error's code). `output` is the file that the transcript is
-    in when the command ends, null where it failed. `id` names a transcript of a log, and is null for any other.
-    `findings` counts what a scan of the output finds, `finding_codes` by code. `tried` says who was asked for a summary
-    and how each try ended, in order, and so why it is by `method`; `usage` is what those tries used. Fields that a
-    failed transcript has no value for are null.
-    """
-
-    path: str
-    index: int | None
-    id: str | None
-    format: str | None
-    status: Literal["compacted", "requested", "skipped", "failed"]
-    reason: str | None
-    text: str
-    messages: BeforeAfter | None
-    tokens: TokensBeforeAfter | None
-    output: str | None
-    method: str | None = None
-    findings: int | None = None
-    finding_codes: dict[str, int] | None = None
-    identifiers: IdentifiersRecord | None = None
-    prefix: PrefixShared | None = None
-    tried: tuple[str, ...] = ()
-    usage: Usage | None = None
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Instructions:
-    """What a run is told. With `plans`, by the fingerprint of their source, it makes none of its own."""
-
-    policy: Policy
-    encoding: str | None = None
-    model: str | None = None
-    wanted: Wanted = ANY
-    state: PlanState = NO_STATE
-    plans: Mapping[str, CompactionPlan | Skip] | None = None
-
-
-WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
-
-Outcome = tuple[CompactRecord, Fault | None]
 
 
 def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome]:
@@ -120,22 +50,6 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
         instructions.wanted,
         lambda document, named: compact_document(document, named, instructions),
         lambda fault, path: msgspec.structs.replace(failed_record(fault), path=path),
-    )
-
-
-def failed_record(fault: Fault) -> CompactRecord:
-    """Return the record of a transcript or file that could not be used."""
-    return CompactRecord(
-        path=fault.path,
-        index=fault.index,
-        id=None,
-        format=None,
-        status="failed",
-        reason=fault.code,
-        text=fault.text,
-        messages=None,
-        tokens=None,
-        output=None,
     )
 
 

@@ -5,10 +5,11 @@ from collections import Counter
 from pathlib import Path
 
 from turnfold.cli.compact import add_policy, has_limit, inputs_of, policy_of, state_of
-from turnfold.cli.compaction import CompactRecord, Instructions, compact_file
+from turnfold.cli.compact_record import CompactRecord
 from turnfold.cli.display import Column, Table, number, place, write_text
 from turnfold.cli.faults import FOUND, OK, UsageError, complain
 from turnfold.cli.inputs import show
+from turnfold.cli.instructions import Instructions
 from turnfold.cli.outputs import make_room, plan_targets
 from turnfold.meter import count
 
@@ -34,6 +35,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compact and show; returns the exit status."""
+    from turnfold.cli.compaction import compact_file
+
     if not Path(options.folder).is_dir():
         raise UsageError(f"there is no folder {show(options.folder)}: run the demo in a checkout, or name a folder")
     if options.limit_tokens is None and options.window_tokens is None and has_limit(options.preset):

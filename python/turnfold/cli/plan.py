@@ -8,18 +8,16 @@ from pathlib import Path
 import msgspec
 
 from turnfold.cli.compact import add_policy, policy_of, state_of
-from turnfold.cli.compaction import WINDOW_ADVICE
 from turnfold.cli.display import write_record
 from turnfold.cli.faults import FOUND, OK, UNREADABLE, Fault, FaultLog, UsageError, complain
 from turnfold.cli.inputs import Document, InputFile, find_inputs
+from turnfold.cli.instructions import WINDOW_ADVICE
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, read_files, wanted_of
 from turnfold.errors import UnknownWindowError
 from turnfold.model.decodable import decodable
 from turnfold.model.difference import PlanDifference
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy
-from turnfold.planning.difference import diff_plans
-from turnfold.planning.plan import plan
 from turnfold.transcript import Transcript
 
 SUMMARY = "say what a compaction would do, as JSON"
@@ -92,6 +90,8 @@ def plans_of(
     files: Iterable[InputFile | Fault], options: argparse.Namespace, policy: Policy, faults: FaultLog
 ) -> Iterator[tuple[Document, Transcript, CompactionPlan | Skip]]:
     """Plan each transcript of the files that can be read; each fault is reported in its place."""
+    from turnfold.planning.plan import plan
+
     state = state_of(options)
     for document, transcript in read_files(files, wanted_of(options), faults):
         try:
@@ -118,6 +118,8 @@ def read_plans(path: str, option: str) -> list[PlanRecord]:
 
 
 def _print_differences(first: str, second: str) -> int:
+    from turnfold.planning.difference import diff_plans
+
     one, other = ({record.source: record for record in read_plans(path, "--diff")} for path in (first, second))
     status = OK
     for source, record in one.items():
