@@ -33,6 +33,7 @@ mod merge;
 #[cfg(feature = "naive")]
 pub mod naive;
 mod pages;
+mod piece_digest;
 mod prefix_sums;
 mod registered;
 mod scan;

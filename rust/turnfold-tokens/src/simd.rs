@@ -48,10 +48,8 @@ pub(crate) fn is_unusual(byte: u8) -> bool {
     byte < 0x20 || UNUSUAL.contains(&byte)
 }
 
-/// How many upper bits of a slot are its value.
-pub(crate) const VALUE_BITS: u32 = 4;
-
-/// Four slots in one line of the cache: each a key with a value in the upper four bits, or 0. No key is in two.
+/// Four slots in one line of the cache: each a key with a value in the upper bits, which no key has, or 0. No key is in
+/// two.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Line(pub(crate) [Key; 4]);
@@ -213,7 +211,7 @@ pub(crate) trait Isa {
 
     /// The value of the slot of a line that holds `key` (see [`Line`]); 0 if none does.
     #[inline(always)]
-    fn find(line: &Line, key: Key) -> usize {
+    fn find<const VALUE_BITS: u32>(line: &Line, key: Key) -> usize {
         line.0
             .iter()
             .map(|slot| {
@@ -331,7 +329,7 @@ mod x86 {
         _mm512_xor_si512, _pdep_u64, _pext_u64,
     };
 
-    use super::{BLOCK, Isa, Kinds, Line, VALUE_BITS, Work};
+    use super::{BLOCK, Isa, Kinds, Line, Work};
     use crate::tables::Key;
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -446,9 +444,9 @@ mod x86 {
         }
 
         #[inline(always)]
-        fn find(line: &Line, key: Key) -> usize {
+        fn find<const VALUE_BITS: u32>(line: &Line, key: Key) -> usize {
             // SAFETY: as above.
-            let ways = unsafe { matching(line, key) };
+            let ways = unsafe { matching::<VALUE_BITS>(line, key) };
             // Where none matches, some slot is read and nothing kept of it.
             let slot = line.0[(ways.trailing_zeros() / 2) as usize % 4];
             (slot >> (128 - VALUE_BITS)) as usize & usize::from(ways != 0).wrapping_neg()
@@ -488,7 +486,7 @@ mod x86 {
     /// Which slots hold the key: bit 2 `i` for slot `i`.
     #[inline]
     #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx2,bmi1,bmi2,lzcnt,popcnt")]
-    fn matching(line: &Line, key: Key) -> u32 {
+    fn matching<const VALUE_BITS: u32>(line: &Line, key: Key) -> u32 {
         let (low, high) = ((key as u64).cast_signed(), ((key >> 64) as u64).cast_signed());
         // SAFETY: a line is 64 bytes.
         let slots = unsafe { _mm512_loadu_si512(line.0.as_ptr().cast()) };

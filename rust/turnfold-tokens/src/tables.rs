@@ -6,11 +6,14 @@ use std::sync::OnceLock;
 use crate::bounds::Facts;
 use crate::characters::Characters;
 use crate::pages::table;
-use crate::simd::{Isa, Line, VALUE_BITS, prefetch};
+use crate::simd::{Isa, Line, prefetch};
 use crate::vocabulary::Vocabulary;
 
 /// The longest piece of text that fits a [`Key`], in bytes.
 pub(crate) const KEY_BYTES: usize = 15;
+
+/// How many upper bits of a key are free for a value.
+pub(crate) const VALUE_BITS: u32 = 4;
 
 /// A piece of at most [`KEY_BYTES`] bytes as one integer: the bytes from the low end, the length (1..=15) in bits
 /// 120..124. Bits 124..128 are free for a value. No key is 0.
@@ -179,7 +182,7 @@ impl ShortTokens {
     pub(crate) fn contains<I: Isa>(&self, key: Key, hash: u64) -> bool {
         let mut at = (hash >> self.shift) as usize;
         while let Some(line) = self.lines.get(at) {
-            if I::find(line, key) != 0 {
+            if I::find::<VALUE_BITS>(line, key) != 0 {
                 return true;
             }
             if line.0[WAYS - 1] == 0 {

@@ -4,17 +4,17 @@ use std::cell::Cell;
 
 use crate::Encoding;
 use crate::merge::Scratch;
+use crate::piece_digest::COUNT_BITS;
 use crate::scan::{Ends, ROOM};
-use crate::simd::{Isa, Line, VALUE_BITS, prefetch};
-use crate::tables::{Key, mix, with_value};
+use crate::simd::{Isa, Line, prefetch};
+use crate::tables::{Key, VALUE_BITS, with_value};
 
 /// The most slots of the tables of one vocabulary, as powers of two: of all short pieces (64 bytes a slot), of merged
-/// short pieces (16 bytes), and of long pieces (twice 64 and twice 128 bytes). A thread keeps at most 4.5 MB for each of
-/// the two vocabularies it counts with.
+/// short pieces (16 bytes), and of long pieces (64 bytes). A thread keeps at most 3 MB for each of the two vocabularies
+/// it counts with.
 const RECENT_BITS: u32 = 14;
 const MERGED_BITS: u32 = 16;
 const LONG_BITS: u32 = 14;
-const LONGER_BITS: u32 = 11;
 /// Tables start with so many powers of two less, and grow: the first touch of a megabyte can cost as much as counting
 /// a hundred kilobytes of text.
 const GROWTH_BITS: u32 = 6;
@@ -47,9 +47,19 @@ impl ThreadMemory {
 /// Room for all pieces of a batch: a power of two, so that no place in it needs a division.
 pub(crate) const UNSEEN: usize = ROOM.next_power_of_two();
 
+/// A longer piece that waits to be looked up: where it is in the text, and its digest once that is made.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Long {
+    pub(crate) digest: u128,
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+}
+
 /// The pieces that are counted at a time.
 pub(crate) struct Batch {
     pub(crate) ends: Ends,
+    /// Those that are too long for a key, at the front.
+    pub(crate) long: [Long; UNSEEN],
     /// Those that the thread does not remember, at the front.
     pub(crate) unseen: [Unseen; UNSEEN],
 }
@@ -58,6 +68,7 @@ impl Default for Batch {
     fn default() -> Self {
         Self {
             ends: Ends::default(),
+            long: [Long::default(); UNSEEN],
             unseen: [Unseen::default(); UNSEEN],
         }
     }
@@ -79,9 +90,8 @@ pub(crate) struct Seen {
     recent: Slots<Line>,
     /// The short pieces that had to be merged.
     merged: Slots<Key>,
-    /// The longer pieces, by length.
-    long: Slots<Pair<3>>,
-    longer: Slots<Pair<7>>,
+    /// The longer pieces, by their digests.
+    long: Slots<Line>,
 }
 
 impl Seen {
@@ -131,16 +141,35 @@ impl Seen {
         }
     }
 
-    /// The remembered count of a long piece, or that of `count`, remembered if the piece
-    /// is not too long.
+    /// Has the processor fetch what [`Seen::long`] will read.
     #[inline(always)]
-    pub(crate) fn long(&mut self, piece: &[u8], count: impl FnOnce() -> usize) -> usize {
-        if piece.len() <= Slots::<Pair<3>>::LONGEST {
-            self.long.count(piece, LONG_BITS, count)
-        } else if piece.len() <= Slots::<Pair<7>>::LONGEST {
-            self.longer.count(piece, LONGER_BITS, count)
-        } else {
-            count()
+    pub(crate) fn prefetch_long(&self, digest: u128) {
+        if let Some(line) = self.long.get(digest as u64) {
+            prefetch(line);
+        }
+    }
+
+    /// The remembered count of the longer piece of a digest, 0 if there is none.
+    #[inline(always)]
+    pub(crate) fn long<I: Isa>(&self, digest: u128) -> usize {
+        let line = self.long.get(digest as u64);
+        line.map_or(0, |line| I::find::<COUNT_BITS>(line, digest))
+    }
+
+    /// Remembers the count of a longer piece, by its digest, if it has one.
+    #[inline(always)]
+    pub(crate) fn remember_long(&mut self, digest: u128, count: usize) {
+        if digest == 0 {
+            return;
+        }
+        if let Some(Line(line)) = self.long.filled(digest as u64, LONG_BITS, FILLS_A_LINE) {
+            // The oldest of the line goes.
+            *line = [
+                digest | (count as u128) << (128 - COUNT_BITS),
+                line[0],
+                line[1],
+                line[2],
+            ];
         }
     }
 }
@@ -157,7 +186,7 @@ impl Recent<'_> {
     #[inline(always)]
     pub(crate) fn count<I: Isa>(self, key: Key, hash: u64) -> usize {
         let line = self.lines.get((hash >> self.shift) as usize);
-        line.map_or(0, |line| I::find(line, key))
+        line.map_or(0, |line| I::find::<VALUE_BITS>(line, key))
     }
 }
 
@@ -203,61 +232,6 @@ impl<T: Copy + Default> Slots<T> {
         };
         self.shift = 64 - bits;
         self.room = fills << bits;
-    }
-}
-
-/// A piece of 16 to 16 `N` bytes and its count. It is kept as `N` chunks of 16 bytes, which overlap at its end as its
-/// length asks.
-#[derive(Clone, Copy)]
-#[repr(align(64))]
-struct LongPiece<const N: usize> {
-    chunks: [u128; N],
-    length: u32,
-    count: u32,
-}
-
-impl<const N: usize> Default for LongPiece<N> {
-    fn default() -> Self {
-        Self {
-            chunks: [0; N],
-            length: 0,
-            count: 0,
-        }
-    }
-}
-
-/// Two pieces that share a slot, the later one first. One alone would be forgotten for another each time that both come:
-/// of 15,000 long words, as Russian has in a megabyte, six of ten share a slot of so many.
-type Pair<const N: usize> = [LongPiece<N>; 2];
-
-impl<const N: usize> Slots<Pair<N>> {
-    const LONGEST: usize = 16 * N;
-
-    #[inline(always)]
-    fn count(&mut self, piece: &[u8], most: u32, count: impl FnOnce() -> usize) -> usize {
-        let mut chunks = [0; N];
-        let mut hash = piece.len() as u64;
-        for (chunk, i) in chunks.iter_mut().zip(0..) {
-            let at = (16 * i).min(piece.len() - 16);
-            let bytes = piece.get(at..).and_then(|rest| rest.first_chunk::<16>());
-            *chunk = bytes.map_or(0, |bytes| u128::from_le_bytes(*bytes));
-            hash = mix(hash, *chunk);
-        }
-        let length = piece.len() as u32;
-        let is_piece = |known: &&LongPiece<N>| known.chunks == chunks && known.length == length;
-        if let Some(known) = self.get(hash).and_then(|pair| pair.iter().find(is_piece)) {
-            return known.count as usize;
-        }
-        let count = count();
-        if let Some(pair) = self.filled(hash, most, 1) {
-            let piece = LongPiece {
-                chunks,
-                length,
-                count: count as u32,
-            };
-            *pair = [piece, pair[0]];
-        }
-        count
     }
 }
 

@@ -5,11 +5,12 @@ use std::fmt;
 use crate::Encoding;
 use crate::bounds::{self, Bounds, Marked};
 use crate::merge::Scratch;
+use crate::piece_digest;
 use crate::scan::{Pattern, Pieces};
 use crate::simd::{Baseline, Isa, Level, Work, dispatch};
 use crate::special;
 use crate::tables::{KEY_BYTES, Tables, hash, key_at, length_of};
-use crate::thread_memory::{self, Batch, Seen, ThreadMemory, UNSEEN, Unseen};
+use crate::thread_memory::{self, Batch, Long, Seen, ThreadMemory, UNSEEN, Unseen};
 use crate::vocabulary::LONGEST_TOKEN;
 
 /// An id that [`crate::Tokenizer::decode`] does not know.
@@ -224,9 +225,29 @@ impl PublishedTokenizer {
         count
     }
 
+    /// How many tokens the pieces are together that are too long for a key.
     #[inline(always)]
-    fn count_long(&self, piece: &[u8], seen: &mut Seen, scratch: &mut Scratch) -> usize {
-        seen.long(piece, || self.count_long_unseen(piece, scratch))
+    fn count_long_ones<I: Isa>(
+        &self,
+        pieces: &mut [Long],
+        text: &[u8],
+        seen: &mut Seen,
+        scratch: &mut Scratch,
+    ) -> usize {
+        for piece in &mut *pieces {
+            piece.digest = piece_digest::of(text.get(piece.start..piece.end).unwrap_or_default());
+            seen.prefetch_long(piece.digest);
+        }
+        let mut count = 0;
+        for &Long { digest, start, end } in &*pieces {
+            let mut known = seen.long::<I>(digest);
+            if known == 0 {
+                known = self.count_long_unseen(text.get(start..end).unwrap_or_default(), scratch);
+                seen.remember_long(digest, known);
+            }
+            count += known;
+        }
+        count
     }
 
     #[inline(never)]
@@ -249,7 +270,8 @@ impl PublishedTokenizer {
     pub(crate) fn count_piece(&self, text: &[u8], start: usize, end: usize, memory: &mut ThreadMemory) -> usize {
         let (seen, scratch, _) = memory.seen(self.encoding);
         if end - start > KEY_BYTES {
-            return self.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
+            let piece = Long { start, end, digest: 0 };
+            return self.count_long_ones::<Baseline>(&mut [piece], text, seen, scratch);
         }
         let key = key_at(text, start, end);
         let hash = hash(key);
@@ -334,7 +356,7 @@ impl<W: Watch> Work for CountPieces<'_, W> {
             watch,
             memory,
         } = self;
-        let (seen, scratch, Batch { ends, unseen }) = memory.seen(tokenizer.encoding);
+        let (seen, scratch, Batch { ends, long, unseen }) = memory.seen(tokenizer.encoding);
         let mut count = 0;
         ends.restart(0);
         loop {
@@ -344,13 +366,15 @@ impl<W: Watch> Work for CountPieces<'_, W> {
             }
             let mut start = ends.start;
             let mut waiting = 0;
+            let mut count_long = 0;
             for places in ends.places().chunks(AT_ONCE) {
                 // What is looked up is fetched side by side, while the keys of the others are made.
                 let mut short = [Unseen::default(); AT_ONCE];
                 let mut count_short = 0;
                 for &end in places {
                     if end - start > KEY_BYTES {
-                        count += tokenizer.count_long(text.get(start..end).unwrap_or_default(), seen, scratch);
+                        long[count_long % UNSEEN] = Long { start, end, digest: 0 };
+                        count_long += 1;
                     } else {
                         let key = key_at(text, start, end);
                         let hash = hash(key);
@@ -369,6 +393,8 @@ impl<W: Watch> Work for CountPieces<'_, W> {
                     waiting += usize::from(known == 0);
                 }
             }
+            let long = long.get_mut(..count_long).unwrap_or_default();
+            count += tokenizer.count_long_ones::<I>(long, text, seen, scratch);
             let unseen = unseen.get_mut(..waiting).unwrap_or_default();
             count += tokenizer.count_unseen::<I>(unseen, text, seen, scratch);
             if watch.is_enough(count, start) {
@@ -388,7 +414,7 @@ mod tests {
         fn every_level_counts_alike(
             parts in proptest::collection::vec(prop_oneof![
                 "[a-zA-Z ]{1,40}", "[0-9a-f.,;/'\"\n\t ]{1,20}", "\\PC{1,12}", "[А-я ]{1,30}", "[一-龥。]{1,50}", "[ก-๎]{1,9}",
-                "[a-z]{1,9}'(s|t|re|VE|ſ)", "(ab|的|😀){1,80}",
+                "[a-z]{1,9}'(s|t|re|VE|ſ)", "(ab|的|😀){1,80}", "[一-丏]{70,99}",
             ], 0..24),
             limit in 0..400_usize,
         ) {

@@ -1,7 +1,8 @@
 //! Every level does what the scalar one does.
 
 use super::*;
-use crate::tables::with_value;
+use crate::piece_digest::COUNT_BITS;
+use crate::tables::{VALUE_BITS, with_value};
 use proptest::prelude::*;
 
 struct Probe<'a> {
@@ -9,12 +10,13 @@ struct Probe<'a> {
     bits: u64,
     kept: u64,
     line: Line,
+    counts: Line,
     key: Key,
     bit: u8,
 }
 
 impl Work for Probe<'_> {
-    type Output = (Kinds, u64, u64, Vec<usize>, usize, u64, u64);
+    type Output = (Kinds, u64, u64, Vec<usize>, [usize; 2], u64, u64);
     #[inline(always)]
     fn run<I: Isa>(self) -> Self::Output {
         let mut places = [0; BLOCK];
@@ -24,7 +26,10 @@ impl Work for Probe<'_> {
             I::squeeze(self.bits, self.kept),
             I::spread(self.bits, self.kept),
             places[..count].to_vec(),
-            I::find(&self.line, self.key),
+            [
+                I::find::<VALUE_BITS>(&self.line, self.key),
+                I::find::<COUNT_BITS>(&self.counts, self.key & u128::MAX >> COUNT_BITS),
+            ],
             I::unusual(self.block),
             I::having(self.block, self.bit),
         )
@@ -39,22 +44,24 @@ proptest! {
         kept in prop_oneof![any::<u64>(), Just(u64::MAX), Just(0)],
         keys in proptest::array::uniform4(1..u128::MAX >> 4),
         values in proptest::array::uniform4(1..16_usize),
+        more in proptest::array::uniform4(1..256_usize),
         wanted in 0..6_usize,
         bit in 0..7,
     ) {
         let block: [u8; BLOCK] = bytes.try_into().unwrap();
-        let mut line = Line::default();
-        for (slot, (key, value)) in line.0.iter_mut().zip(keys.into_iter().zip(values)) {
-            *slot = with_value(key, value);
+        let (mut line, mut counts) = (Line::default(), Line::default());
+        for k in 0..4 {
+            line.0[k] = with_value(keys[k], values[k]);
+            counts.0[k] = keys[k] & u128::MAX >> COUNT_BITS | (more[k] as u128) << (128 - COUNT_BITS);
         }
         let key = keys.get(wanted).copied().unwrap_or(7);
         if wanted == 5 {
-            line = Line::default();
+            (line, counts) = (Line::default(), Line::default());
         }
-        let at = |level| dispatch(level, Probe { block: &block, bits, kept, line, key, bit: 1_u8 << bit });
+        let at = |level| dispatch(level, Probe { block: &block, bits, kept, line, counts, key, bit: 1_u8 << bit });
         let scalar = at(Level::Scalar);
         prop_assert_eq!(scalar.2.count_ones(), (bits & 1_u64.checked_shl(kept.count_ones()).map_or(u64::MAX, |b| b - 1)).count_ones());
-        prop_assert_eq!(scalar.4, if wanted < 4 { values[wanted] } else { 0 });
+        prop_assert_eq!(scalar.4, if wanted < 4 { [values[wanted], more[wanted]] } else { [0; 2] });
         for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
             prop_assert_eq!(&at(level), &scalar, "{:?}", level);
         }
