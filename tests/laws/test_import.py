@@ -66,6 +66,7 @@ def test_little_is_loaded(watched: tuple[list[tuple[str, str]], set[str]]) -> No
         ("turnfold.cli.batch_serving", {"sqlite3", "argparse", "turnfold.containers"}),
         ("turnfold.cli.program", {"sqlite3", "turnfold.containers", "turnfold.planning"}),
         ("turnfold.cli.batch_work, turnfold.cli.batch_files", {"turnfold.containers", "turnfold.planning"}),
+        ("turnfold.cli.batch_files, turnfold.containers", {"turnfold.planning"}),
     ],
 )
 def test_both_sides_of_a_batch_load_only_what_they_use(module: str, unused: set[str]) -> None:

@@ -13,10 +13,11 @@ import sqlite3
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Literal, Self
+
+import msgspec
 
 from turnfold.errors import JournalError
 
@@ -60,8 +61,7 @@ FileState = Literal["open", "moving", "done"]
 """`open`: its part file grows; `moving`: whole, and about to be moved into its place; `done`: there."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournaledFile:
+class JournaledFile(msgspec.Struct, frozen=True):
     """What the journal knows of a file: documents that are done, and the bytes that they take in its part file."""
 
     id: int
@@ -72,8 +72,7 @@ class JournaledFile:
     input_mtime_ns: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class JournaledDocument:
+class JournaledDocument(msgspec.Struct, frozen=True):
     """One document that is done. `key` is the digest of its bytes, `records` what was reported of it."""
 
     number: int
@@ -81,8 +80,7 @@ class JournaledDocument:
     records: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ItemClaim:
+class ItemClaim(msgspec.Struct, frozen=True):
     """What the journal says to who wants to do an item: it is done, with that `outcome`; or it is `mine` to do; or,
     with neither, another run that lives is at it.
     """

@@ -3,7 +3,6 @@
 import contextlib
 import threading
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice, zip_longest
 from time import perf_counter
 from typing import Final
@@ -30,8 +29,7 @@ _CHECKPOINT_SECONDS: Final = 0.5
 """A checkpoint is made after so many documents, or so long: what lies behind it is done again after a kill."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(msgspec.Struct, frozen=True):
     """What is said of a document: the JSON array of its records, and the faults of those that failed."""
 
     records: bytes

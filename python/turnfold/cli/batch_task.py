@@ -1,7 +1,8 @@
 """What a batch has in hand: a file that grows, and the documents of it, one after the other."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from turnfold.batch.journal import FileState, JournaledDocument, JournaledFile
 from turnfold.cli.batch_made import Made
@@ -15,8 +16,7 @@ InputState = tuple[int | None, int | None]
 """Bytes of an input file, and when it was changed, in nanoseconds; None where nobody can know."""
 
 
-@dataclass(slots=True)
-class FileRun:
+class FileRun(msgspec.Struct):
     """One file in work. `skip` documents of it are done already. It is `unread` where reading it ended with a fault,
     and `lost` where its output could not be written: the rest of it is passed over.
     """
@@ -31,7 +31,7 @@ class FileRun:
     unread: bool = False
     lost: bool = False
     read_bytes: int = 0
-    waiting: list[JournaledDocument] = field(default_factory=list)
+    waiting: list[JournaledDocument] = msgspec.field(default_factory=list)
 
     @property
     def ended(self) -> FileState:
@@ -46,8 +46,7 @@ class FileRun:
         return self.target.path
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """What the reader hands on: a document of a file, a fault in reading it, or, with neither, its end."""
 
     run: FileRun
@@ -61,8 +60,7 @@ class Task:
         return None if item is None or isinstance(item, Fault) or self.run.lost or item.is_gap else item
 
 
-@dataclass(frozen=True, slots=True)
-class Concluded:
+class Concluded(msgspec.Struct, frozen=True):
     """A task, and what came of it; of a fault, or of a file's end, it is nothing.
 
     `reused` is how many requests to a summarizer were answered with the reply to an equal one.

@@ -3,7 +3,6 @@
 import threading
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
@@ -29,8 +28,7 @@ def counted_of(records: bytes) -> list[CountedRecord]:
     return _RECORDS.decode(records)
 
 
-@dataclass(slots=True)
-class Totals:
+class Totals(msgspec.Struct):
     """What a run has come to. `resumed` counts documents that an earlier run had done.
 
     `bytes` are those of the documents, `read_bytes` those of the files they are in, as they lie on the disk; of these
@@ -45,14 +43,14 @@ class Totals:
     resumed: int = 0
     elsewhere: int = 0
     failed: int = 0
-    statuses: Counter[str] = field(default_factory=Counter)
-    reasons: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[str] = msgspec.field(default_factory=Counter)
+    reasons: Counter[str] = msgspec.field(default_factory=Counter)
     tokens_before: int = 0
     tokens_after: int = 0
     usage: Usage = NO_USAGE
     reused: int = 0
     seconds: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lock: threading.Lock = msgspec.field(default_factory=threading.Lock)
 
     def add(self, counted: Iterable[CountedRecord]) -> None:
         """Count the transcripts of a document. May be called by the thread that reads and the one that writes."""

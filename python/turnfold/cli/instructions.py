@@ -1,7 +1,8 @@
 """What a command that compacts is told to do."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from turnfold.cli.inputs import ANY, Wanted
 from turnfold.model.plan import CompactionPlan, Skip
@@ -11,8 +12,7 @@ from turnfold.model.state import NO_STATE, PlanState
 WINDOW_ADVICE = "give --limit-tokens or --window-tokens"
 
 
-@dataclass(frozen=True, slots=True)
-class Instructions:
+class Instructions(msgspec.Struct, frozen=True):
     """What a run is told. With `plans`, by the fingerprint of their source, it makes none of its own."""
 
     policy: Policy

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from turnfold.containers.document import Document
 from turnfold.containers.protocol import Change, Container, Hole, LoggedTranscript, Reading
 from turnfold.containers.registry import detect, named
 from turnfold.errors import ArgumentError, NotWritableError, PlanMismatchError, TurnfoldError
 from turnfold.model.plan import DropRange, EditBlocks, KeepRange, StripBlocks, SummaryHole
-from turnfold.planning.apply import Applied
 from turnfold.transcript import Transcript
+
+if TYPE_CHECKING:
+    # Who tells a log from other files has nothing to do with plans.
+    from turnfold.planning.apply import Applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Log:
         """How many records of each kind hold no message of a transcript."""
         return self.reading.unread
 
-    def write(self, results: Mapping[str, Applied] | None = None) -> bytes:
+    def write(self, results: "Mapping[str, Applied] | None" = None) -> bytes:
         """Return the log's bytes, with the compacted `results` by transcript id written the way its tool does.
 
         Without results, the input byte for byte. What is written is read again and compared with the results before it
@@ -57,7 +61,7 @@ class Log:
         self._check(written, results)
         return written
 
-    def _check(self, written: bytes, results: Mapping[str, Applied]) -> None:
+    def _check(self, written: bytes, results: "Mapping[str, Applied]") -> None:
         try:
             again = {logged.id: logged.transcript for logged in self._kind.read(Document(written)).transcripts}
         except TurnfoldError as error:
@@ -100,7 +104,7 @@ def read_log(data: bytes | bytearray | memoryview, *, container: str | None = No
     return Log(kind.name, reason, kind.read(document), document, kind)
 
 
-def _change(logged: LoggedTranscript, result: Applied, kind: Container) -> Change:
+def _change(logged: LoggedTranscript, result: "Applied", kind: Container) -> Change:
     plan = result.plan
     if plan.source != logged.transcript.fingerprint:
         raise PlanMismatchError(f"The result for transcript {logged.id!r} was made from another one")
