@@ -5,6 +5,7 @@ from pathlib import Path
 
 from turnfold.compactor import compact_sync
 from turnfold.containers import read_log
+from turnfold.containers.log import says
 from turnfold.model.policy import OnRequest, Policy, Summarize, TruncateResults
 from turnfold.model.splits import KeepMessages
 from turnfold.planning.apply import CompactionResult
@@ -34,6 +35,14 @@ def test_a_call_holds_its_result():
     assert [block.kind for block in transcript.blocks(5)] == ["text", "media"]
     assert transcript.blocks(3)[0].text == '{"error":"no crontab for verger"}'
     assert {block.kind for block in transcript.blocks(1)} == {"reasoning", "tool_call"}
+
+
+def test_an_id_may_hold_half_of_a_surrogate_pair(tmp_path):
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(json.loads(DOCUMENT.read_bytes()) | {"sessionId": "\ud83d"}))
+    written, result = compacted(path)
+    (read,) = read_log(written).transcripts
+    assert says(read.transcript) == says(result.transcript)
 
 
 def test_lines_replace_rewind_and_set():

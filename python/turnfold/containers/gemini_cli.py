@@ -270,12 +270,14 @@ def _placed(
     if gone & {owner for message, owner in enumerate(owners) if message not in change.gone}:
         raise NotWritableError("A message of the session holds both what goes and what stays: choose another cut")
     summaries: list[tuple[int, bytes]] = []
+    # The log's id may hold half of a surrogate pair, which no digest takes.
+    identity = change.logged.id.encode("utf-8", "backslashreplace").decode()
     for hole in change.holes:
         own = owners[hole.start : hole.stop]
         stamp = next((t for k in reversed(own) if (t := text_of(elements[k].value, "timestamp"))), None)
         text = hole.text.encode("utf-8", "surrogatepass").hex()
         element: dict[str, object] = {
-            "id": str(uuid.uuid5(_NAMESPACE, f"{change.logged.id}:{text}")),
+            "id": str(uuid.uuid5(_NAMESPACE, f"{identity}:{text}")),
             **({} if stamp is None else {"timestamp": stamp}),
             "type": "user" if hole.role == "user" else "gemini",
             "content": [{"text": hole.text}],
