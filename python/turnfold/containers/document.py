@@ -22,6 +22,7 @@ _INTEGER_DIGITS: Final = 4_300
 """Python refuses to parse longer integers."""
 _DEEPEST: Final = 512
 """The kernel finds no spans in what nests deeper."""
+_LONG: Final = 1 << 14
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _MAPPING: Final = (dict, Mapping)
 """A dict is known at once; to ask for any mapping takes ten times as long."""
@@ -53,9 +54,13 @@ class Document:
     @cached_property
     def is_lines(self) -> bool:
         """Whether it is JSON lines: a line of its own is a JSON object, and the whole is not one JSON value."""
+        told = [record for record in self.lines if not record.blank]
+        if len(told) > 1 and told[0].value is not None:
+            # An object, and more behind it: that is no one value, which need not be asked of a megabyte.
+            return True
         if self._json is not None and len(self._lines) > 1:
             return False
-        return any(record.value is not None for record in self.lines)
+        return any(record.value is not None for record in told)
 
     @cached_property
     def _lines(self) -> list[tuple[int, int]]:
@@ -171,7 +176,9 @@ def decode(text: bytes) -> object:
     Lone surrogates survive.
     """
     bare = text.removeprefix(_BYTE_ORDER_MARK)
-    if bare.count(b"[") + bare.count(b"{") > _DEEPEST and not _is_read(bare):
+    # To read a long text takes no longer than to count its brackets.
+    may_nest = len(bare) > _LONG or bare.count(b"[") + bare.count(b"{") > _DEEPEST
+    if may_nest and not _is_read(bare):
         return None
     return _decode(bare)
 
