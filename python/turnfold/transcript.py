@@ -54,7 +54,7 @@ class Transcript:
 
         Messages that this process counted before are not read again, and a body that goes on from one that it counted
         lately costs what `extend_from` costs. For that, up to 32 MiB of bodies stay in memory, and 64 MiB of counts and
-        places of messages, which hold none of their text.
+        places of messages, which hold none of their text. Of those few are kept while hardly any comes again.
         """
         return cls(_core.Transcript.from_json(body, format))
 

@@ -8,8 +8,8 @@
 //! Messages that follow on each other as they did when they were counted are found several at once, by one digest
 //! (`runs.rs`). What was counted together stands together in memory, and what tells its messages from others once more by
 //! itself: it is mostly asked for together, and to fetch it is most of the cost. The table is in parts with a lock each,
-//! holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was asked for since their turn came last. What it
-//! holds changes what a call costs, never what it says.
+//! holds at most [`LIMIT_BYTES`] and lets go of batches of which nothing was asked for since their turn came last. Where
+//! hardly a message comes again, few are kept (`worth.rs`). What it holds changes what a call costs, never what it says.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -24,12 +24,14 @@ use crate::transcript::{Message, Segment};
 mod message;
 mod runs;
 mod walk;
+mod worth;
 
 pub(crate) use message::Known;
 pub(crate) use runs::Run;
 use runs::{Place, Runs};
 use walk::Here;
 pub(crate) use walk::Walk;
+use worth::Worth;
 
 /// How much the table holds, in bytes of what messages yield.
 const LIMIT_BYTES: usize = 64 << 20;
@@ -138,6 +140,7 @@ impl Batch {
 struct Table {
     shards: Vec<Mutex<Keyed<Alike>>>,
     turns: Mutex<Turns>,
+    worth: Worth,
     limit_bytes: usize,
 }
 
@@ -202,9 +205,18 @@ pub(crate) fn find(format: &dyn WireFormat, bytes: &[u8]) -> Option<Found> {
     TABLE.find(format, bytes)
 }
 
+/// Takes note of a body that was read from what is known, of so many bytes.
+pub(crate) fn note_recalled(bytes: usize) {
+    TABLE.worth.note(0, bytes);
+}
+
 /// Messages of a segment on their way into the table.
 pub(crate) struct Adding {
     format: &'static dyn WireFormat,
+    /// Whether they are to be kept.
+    keeps: bool,
+    missed_bytes: usize,
+    found_bytes: usize,
     messages: Vec<Known>,
     hashes: Vec<u64>,
     runs: Runs,
@@ -215,8 +227,15 @@ pub(crate) struct Adding {
 
 impl Adding {
     pub(crate) fn new(format: &'static dyn WireFormat) -> Self {
+        Self::to(&TABLE, format)
+    }
+
+    fn to(table: &Table, format: &'static dyn WireFormat) -> Self {
         Self {
             format,
+            keeps: table.worth.keeps_next(),
+            missed_bytes: 0,
+            found_bytes: 0,
             messages: Vec::new(),
             hashes: Vec::new(),
             runs: Runs::default(),
@@ -227,6 +246,7 @@ impl Adding {
 
     /// Takes note of a message of a segment that is known.
     pub(crate) fn pass(&mut self, found: Found, segment: &Segment, row: &Message) {
+        self.found_bytes += row.span.len();
         if self.between.len() <= BETWEEN && !self.messages.is_empty() {
             let bytes = row.span.of(segment.source.bytes());
             self.between.push((found, hash(bytes), Place::of(segment, row)));
@@ -239,6 +259,10 @@ impl Adding {
     }
 
     fn add_to(&mut self, table: &Table, segment: &Segment, row: &Message, learn: impl FnOnce(&Known)) {
+        self.missed_bytes += row.span.len();
+        if !self.keeps {
+            return;
+        }
         let known = Known::of(segment, row);
         let (size, most) = (known.size(), table.limit_bytes / LARGEST_SHARE);
         if size > most {
@@ -270,9 +294,14 @@ impl Adding {
     }
 
     /// Puts what was added into the table.
-    pub(crate) fn finish(mut self) {
+    pub(crate) fn finish(self) {
+        self.finish_in(&TABLE);
+    }
+
+    fn finish_in(mut self, table: &Table) {
+        table.worth.note(self.missed_bytes, self.found_bytes);
         if !self.messages.is_empty() {
-            self.hand_over(&TABLE);
+            self.hand_over(table);
         }
     }
 
@@ -293,6 +322,7 @@ impl Table {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
             turns: Mutex::default(),
+            worth: Worth::new(limit_bytes),
             limit_bytes,
         }
     }

@@ -143,7 +143,7 @@ impl Found {
 /// nothing new.
 #[derive(Debug, Default)]
 struct KnownRuns {
-    /// The last two short ones of each pair of hashes; none at first.
+    /// The last two short ones of each hash, side by side; none at first.
     short: Vec<u128>,
     /// Longer ones by hash, with what was hashed.
     places: Keyed<Range<usize>>,
@@ -177,10 +177,11 @@ impl ShortRun {
         Some(Self(kept | ((cut_off << 4 | length) as u128) << (8 * Self::MOST)))
     }
 
+    /// The first of its two places.
     fn slot(self) -> usize {
         const ODD: [u64; 2] = [0x9E37_79B9_7F4A_7C15, 0xD6E8_FEB8_6659_FD93];
         let mixed = (self.0 as u64).wrapping_mul(ODD[0]) ^ ((self.0 >> 64) as u64).wrapping_mul(ODD[1]);
-        (mixed.wrapping_mul(ODD[0]) >> (u64::BITS - KnownRuns::SHORT.ilog2())) as usize
+        (mixed.wrapping_mul(ODD[0]) >> (u64::BITS - KnownRuns::SHORT.ilog2())) as usize & !1
     }
 }
 
@@ -194,7 +195,9 @@ impl KnownRuns {
     #[inline]
     fn has(&self, run: ShortRun) -> bool {
         let slot = run.slot();
-        self.short.get(slot) == Some(&run.0) || self.short.get(slot ^ 1) == Some(&run.0)
+        self.short
+            .get(slot..slot + 2)
+            .is_some_and(|places| places.contains(&run.0))
     }
 
     /// Remembers a short run, and forgets the older one of two others for it.
@@ -203,10 +206,8 @@ impl KnownRuns {
             self.short = vec![0; Self::SHORT];
         }
         let slot = run.slot();
-        let Some(newer) = self.short.get_mut(slot) else { return };
-        let before = std::mem::replace(newer, run.0);
-        if let Some(older) = self.short.get_mut(slot ^ 1) {
-            *older = before;
+        if let Some([newer, older]) = self.short.get_mut(slot..slot + 2) {
+            *older = std::mem::replace(newer, run.0);
         }
     }
 

@@ -3,6 +3,7 @@ use std::sync::{Arc, Mutex};
 use turnfold_tokens::Encoding;
 
 use super::runs::RUN;
+use super::worth::SELDOM;
 use super::{ALIKE, Adding, Alike, Here, LARGEST_SHARE, SHARDS, START_BYTES, Table, Walk};
 use crate::formats::{anthropic_messages::AnthropicMessages, openai_chat::OpenAiChat};
 use crate::keyed::Keyed;
@@ -21,7 +22,7 @@ fn message(text: &str) -> String {
 fn keep(table: &Table, messages: &[String]) {
     let transcript = read(messages);
     let segment = &transcript.segments()[0];
-    let mut adding = Adding::new(&OpenAiChat);
+    let mut adding = Adding::to(table, &OpenAiChat);
     for row in segment.messages() {
         adding.add_to(table, segment, row, |_| ());
     }
@@ -417,5 +418,46 @@ fn known_messages_in_runs_and_alone_are_recalled_as_they_are_read() {
                 .map(|row| row.gap)
                 .collect::<Vec<_>>()
         );
+    }
+}
+
+#[test]
+fn where_no_message_comes_again_few_are_kept_until_one_does() {
+    let limit = 1 << 20;
+    let table = Table::new(limit);
+    let counted = |messages: &[String]| {
+        let transcript = read(messages);
+        let segment = &transcript.segments()[0];
+        let mut adding = Adding::to(&table, &OpenAiChat);
+        for row in segment.messages() {
+            match table.find(&OpenAiChat, row.span.of(segment.source.bytes())) {
+                Some(found) => adding.pass(found, segment, row),
+                None => adding.add_to(&table, segment, row, |_| ()),
+            }
+        }
+        adding.finish_in(&table);
+        messages.iter().all(|text| is_kept(&table, text))
+    };
+    let other = |k: usize| [message(&format!("{k} {}", "text ".repeat(2000)))];
+    let bytes = other(1000)[0].len();
+    let many = limit / bytes + 1;
+    for k in 1000..1000 + many {
+        assert!(counted(&other(k)), "{k} of {many}");
+    }
+    let kept: Vec<bool> = (2000..2000 + 4 * SELDOM).map(|k| counted(&other(k))).collect();
+    assert_eq!(kept.iter().filter(|&&kept| kept).count(), 4, "{kept:?}");
+    // One that is found makes up for some that were not.
+    let known = (2000..).zip(&kept).find(|(_, kept)| **kept).unwrap().0;
+    assert!(counted(&other(known)));
+    for k in 3000..3008 {
+        assert!(counted(&other(k)), "{k}");
+    }
+    // As does a body that is read from what is known.
+    for k in 4000..4000 + 4 * many {
+        counted(&other(k));
+    }
+    table.worth.note(0, 4 * bytes);
+    for k in 5000..5064 {
+        assert!(counted(&other(k)), "{k}");
     }
 }

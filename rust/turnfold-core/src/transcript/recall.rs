@@ -7,7 +7,7 @@ use super::read::{NAMED, join, read_message};
 use super::{Block, Segment, SegmentRows, SourceBytes, Span, TextSpan, Transcript};
 use crate::formats::{self, Evidence, Rows, WireFormat};
 use crate::json::Document;
-use crate::known::{Batch, Known, Walk};
+use crate::known::{self, Batch, Known, Walk};
 use crate::meter::{CountMemo, Counts};
 
 /// How many messages more than there are known ones may be unknown before all is read at once, which is faster then.
@@ -87,6 +87,7 @@ impl Transcript {
         let mut head = super::Head::of_body(&document, start, format);
         drop(document);
         head.source = SourceBytes(Arc::new(outside));
+        known::note_recalled(body.len());
         let segment = Segment::of_recalled(source.clone(), recalled, counts);
         let read = Self::from_segments(format, reason, Arc::new(head), vec![Arc::new(segment)]);
         Some(Self {
