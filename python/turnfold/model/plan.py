@@ -1,7 +1,7 @@
 """A plan tiles the transcript: every message is kept, replaced or rewritten, and the fit is known before any call."""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -159,6 +159,14 @@ class EditBlocks(msgspec.Struct, frozen=True, gc=False, tag="edit"):
 
 
 Tile = KeepRange | StripBlocks | DropRange | SummaryHole | EditBlocks
+
+_Kind = TypeVar("_Kind", KeepRange, StripBlocks, DropRange, SummaryHole, EditBlocks)
+
+
+def tiles_of(kind: type[_Kind], tiles: Iterable[Tile]) -> list[_Kind]:
+    """Return the tiles of one kind, in order."""
+    # `isinstance` would ask the metaclass about each of another kind, and there are as many as messages.
+    return [tile for tile in tiles if type(tile) is kind]
 
 
 def without(start: int, stop: int, kept: Iterable[KeepRange | StripBlocks]) -> tuple[range, ...]:

@@ -10,7 +10,17 @@ from turnfold import checks, meter
 from turnfold.errors import ArgumentError
 from turnfold.model.counts import TokenCount
 from turnfold.model.findings import Finding
-from turnfold.model.plan import CompactionPlan, DropRange, EditBlocks, KeepRange, Skip, StripBlocks, SummaryHole, Tile
+from turnfold.model.plan import (
+    CompactionPlan,
+    DropRange,
+    EditBlocks,
+    KeepRange,
+    Skip,
+    StripBlocks,
+    SummaryHole,
+    Tile,
+    tiles_of,
+)
 from turnfold.model.prefix import PrefixReport
 from turnfold.model.report import CompactionRecord
 from turnfold.model.result import Attempt, Coverage, IdentifierReport, TaskKept, Timings
@@ -18,7 +28,7 @@ from turnfold.model.summary import Usage
 from turnfold.model.thinking import ThinkingReport
 from turnfold.objects import Message
 from turnfold.planning.fill import Opening, openings
-from turnfold.planning.rewritten import edited_texts, stripped_message
+from turnfold.planning.rewritten import stripped_message, texts_of_each
 from turnfold.planning.wrapper import recognise
 from turnfold.transcript import Transcript
 
@@ -178,14 +188,14 @@ def parts_of(
     These are parts of a transcript in which messages have their other texts already. Also the place of the first
     summary among them. Texts are cut in `encoding`.
     """
-    edits = [(tile.start, edited_texts(transcript, tile, encoding)) for tile in tiles if isinstance(tile, EditBlocks)]
+    edits = texts_of_each(transcript, tiles_of(EditBlocks, tiles), encoding)
     edited = transcript.edited(edits) if edits else transcript
     parts: list[range | bytes] = []
     start = stop = tiles[0].start if tiles else 0
     summary_at: int | None = None
     waiting = iter(summaries)
     for tile in tiles:
-        if isinstance(tile, KeepRange) or (isinstance(tile, EditBlocks) and not tile.stripped):
+        if (type(tile) is EditBlocks and not tile.stripped) or isinstance(tile, KeepRange):
             stop = tile.stop
             continue
         parts.append(range(start, stop))
@@ -272,11 +282,16 @@ def _identifiers(
     source = {name for name in around[0] if name in told}
     unseen = [name for name in written if name not in source]
     strange = {name for name, known in zip(unseen, transcript.surviving(unseen), strict=True) if not known}
+    kept, lost, later = list[str](), list[str](), list[str]()
+    for name, before, behind in zip(*around, strict=True):
+        (kept if before or behind else lost).append(name)
+        if behind and not before:
+            later.append(name)
     return IdentifierReport(
-        kept=tuple(name for name, before, behind in zip(*around, strict=True) if before or behind),
-        lost=tuple(name for name, before, behind in zip(*around, strict=True) if not (before or behind)),
+        kept=tuple(kept),
+        lost=tuple(lost),
         new=tuple(name for name in written if name in strange),
-        referenced_later=tuple(name for name, before, behind in zip(*around, strict=True) if behind and not before),
+        referenced_later=tuple(later),
     )
 
 
@@ -288,7 +303,7 @@ def edited_or_dropped(plan: CompactionPlan) -> list[range]:
     return [
         range(tile.start, tile.stop)
         for tile in plan.tiles
-        if isinstance(tile, EditBlocks) or (isinstance(tile, DropRange) and tile.because == "policy")
+        if type(tile) is EditBlocks or (type(tile) is DropRange and tile.because == "policy")
     ]
 
 

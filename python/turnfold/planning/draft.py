@@ -22,7 +22,7 @@ from turnfold.model.scan import ScanOptions
 from turnfold.model.summary import SummaryRecord
 from turnfold.planning.ground import Ground
 from turnfold.planning.measure import Measure
-from turnfold.planning.rewritten import edited_texts
+from turnfold.planning.rewritten import texts_of_each
 from turnfold.planning.selection import NotSelected, Selection
 from turnfold.transcript import Transcript
 
@@ -178,7 +178,7 @@ class Draft:
         coming, saved, before = iter(edits), self._saved, self._saved_tokens
         transcript, measure = self.transcript, self.measure
         while not self.is_met() and (some := list(islice(coming, at_once))):
-            texts = [(edit.start, edited_texts(transcript, edit, measure.encoding)) for edit in some]
+            texts = texts_of_each(transcript, some, measure.encoding)
             over = self.tokens_with_most() - self.target_tokens
             each, rounded = measure.each, self._rounded_tokens
             for edit, tokens in zip(some, measure.edited(texts), strict=True):

@@ -106,7 +106,11 @@ def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[OpenRes
 def _mask(draft: Draft, results: list[OpenResult], reasons: list[MaskReason], min_tokens: int) -> bool:
     """Put a line in the place of each result where that is shorter, until the target is met; whether of any."""
     messages, lines = masks(results, reasons, encoding=draft.measure.encoding, min_tokens=min_tokens)
-    edits = (_masked(draft, index, texts) for index, texts in zip(messages, lines, strict=True))
+    edited = draft.edited
+    edits = (
+        replacing(edited[index], texts) if index in edited else EditBlocks(index, index + 1, replaced=texts)
+        for index, texts in zip(messages, lines, strict=True)
+    )
     return draft.edit(edits, _enough(draft, messages, lines))
 
 
@@ -120,11 +124,6 @@ def _enough(draft: Draft, messages: Sequence[int], lines: Sequence[tuple[tuple[i
                 return enough
             over -= each[index] - _LINE_TOKENS * len(texts)
     return max(len(messages), 1)
-
-
-def _masked(draft: Draft, index: int, texts: tuple[tuple[int, str], ...]) -> EditBlocks:
-    before = draft.edited.get(index)
-    return EditBlocks(index, index + 1, replaced=texts) if before is None else replacing(before, texts)
 
 
 def _reads(transcript: Transcript) -> frozenset[tuple[int, int]]:

@@ -6,7 +6,7 @@ from turnfold import meter
 from turnfold.errors import ArgumentError, PlanMismatchError
 from turnfold.meter import truncate_middle
 from turnfold.model.facts import ToolFacts
-from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole
+from turnfold.model.plan import CompactionPlan, KeepRange, SummaryHole, tiles_of
 from turnfold.model.result import TaskKept
 from turnfold.model.summary import SourceMessage, SourcePart, SummaryRecord
 from turnfold.planning.facts import facts_of
@@ -81,7 +81,7 @@ def check_source(transcript: Transcript, plan: CompactionPlan) -> None:
 def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...]:
     """Open every hole of `plan`, in order."""
     check_source(transcript, plan)
-    if not any(isinstance(tile, SummaryHole) for tile in plan.tiles):
+    if not tiles_of(SummaryHole, plan.tiles):
         return ()
     ground = Ground(transcript, plan.options)
     return openings_on(ground, Measure(transcript, plan.encoding, plan.model, plan.fit), plan)
@@ -89,8 +89,7 @@ def openings(transcript: Transcript, plan: CompactionPlan) -> tuple[Opening, ...
 
 def openings_on(ground: Ground, measure: Measure, plan: CompactionPlan) -> tuple[Opening, ...]:
     """Do the same on the ground and by the measure that `plan` was made with."""
-    holes = [tile for tile in plan.tiles if isinstance(tile, SummaryHole)]
-    return tuple(_open(ground, hole, measure) for hole in holes)
+    return tuple(_open(ground, hole, measure) for hole in tiles_of(SummaryHole, plan.tiles))
 
 
 def _open(ground: Ground, hole: SummaryHole, measure: Measure) -> Opening:

@@ -105,7 +105,7 @@ class Ground:
     def spoken(self) -> tuple[int, ...]:
         """The messages in which the user says something, earlier summaries left out."""
         start, summaries = self.start, self.summaries
-        return tuple(index for index in self.layout.turns if index >= start and index not in summaries)
+        return tuple([index for index in self.layout.turns if index >= start and index not in summaries])
 
     @cached_property
     def words(self) -> dict[int, str | None]:

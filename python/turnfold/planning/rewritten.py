@@ -1,5 +1,7 @@
 """Messages that stay with other texts, or without some of their blocks."""
 
+from collections.abc import Iterable
+
 from msgspec import structs
 
 from turnfold.errors import ArgumentError
@@ -19,11 +21,14 @@ def replacing(edit: EditBlocks, texts: tuple[tuple[int, str], ...]) -> EditBlock
 
 def edited_texts(transcript: Transcript, edit: EditBlocks, encoding: str) -> Texts:
     """Return the texts that `edit` gives to blocks of its message: those that it cuts, and those that it replaces."""
-    if not edit.blocks:
-        return edit.replaced
     blocks = transcript.blocks(edit.start)
     texts = {k: shorter(blocks[k].text, edit.max_tokens, encoding, edit.side) for k in edit.blocks}
     return texts | dict(edit.replaced)
+
+
+def texts_of_each(transcript: Transcript, edits: Iterable[EditBlocks], encoding: str) -> list[tuple[int, Texts]]:
+    """Return those texts for each of many messages, with its index."""
+    return [(edit.start, edited_texts(transcript, edit, encoding) if edit.blocks else edit.replaced) for edit in edits]
 
 
 def stripped_message(transcript: Transcript, index: int, blocks: tuple[int, ...]) -> bytes:
