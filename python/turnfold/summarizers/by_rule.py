@@ -5,7 +5,6 @@ from typing import Final
 from turnfold.model.judgement import BY_RULE
 from turnfold.model.result import Attempt
 from turnfold.model.summary import SummaryReply, SummaryRequest
-from turnfold.prompts.judge import judge
 from turnfold.summarizers.marker import Marker
 from turnfold.summarizers.rules import Rules
 
@@ -14,6 +13,9 @@ _WRITERS: Final = (Rules(), Marker())
 
 def write_by_rule(hole: int, request: SummaryRequest, attempts: list[Attempt]) -> tuple[str, SummaryReply]:
     """Return a summary made by rule, or a marker where that cannot be used, and whose it is; add to `attempts`."""
+    # Its patterns are slow to load, and many policies leave no hole to fill.
+    from turnfold.prompts.judge import judge
+
     for writer in _WRITERS:
         try:
             verdict = judge(SummaryReply(writer.write(request)), request, BY_RULE)
