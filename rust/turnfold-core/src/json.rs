@@ -275,8 +275,10 @@ impl<'d> Value<'d> {
         let [b'"', inner @ .., b'"'] = self.raw() else {
             return false;
         };
-        // An escape is longer than what it stands for.
-        inner == text.as_bytes() || (inner.len() > text.len() && *self.key() == *text.as_bytes())
+        let text = text.as_bytes();
+        // An escape is longer than what it stands for, and what starts with none starts alike.
+        let may = |first: &u8| *first == b'\\' || text.first() == Some(first);
+        inner == text || (inner.len() > text.len() && inner.first().is_some_and(may) && *self.key() == *text)
     }
 
     /// The items of an array; nothing for any other kind.

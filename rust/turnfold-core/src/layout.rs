@@ -56,9 +56,8 @@ fn lasting(transcript: &Transcript, start: usize, groups: &[Range<usize>]) -> Ve
     for group in groups.iter().rev().take_while(|group| group.start >= start) {
         let mut lasts = false;
         for message in group.clone().rev().filter_map(|index| transcript.message(index)) {
-            let blocks: Vec<_> = message.blocks().collect();
-            for block in blocks.iter().rev() {
-                lasts |= in_force(block, &mut set_later);
+            for block in message.blocks().rev() {
+                lasts |= in_force(&block, &mut set_later);
             }
         }
         if lasts {

@@ -43,7 +43,7 @@ impl<'py> IntoPyObject<'py> for Lines {
 pub(crate) fn masks(
     py: Python<'_>,
     results: Vec<(usize, usize, u64, Option<Bound<'_, PyString>>)>,
-    #[pyo3(from_py_with = input::strings)] reasons: Vec<Bound<'_, PyString>>,
+    reasons: Vec<Bound<'_, PyString>>,
     #[pyo3(from_py_with = input::name)] encoding: String,
     min_tokens: u64,
 ) -> PyResult<(Rows<usize>, Rows<Lines>)> {
@@ -57,7 +57,7 @@ pub(crate) fn masks(
         })
     });
     let results = results.collect::<PyResult<Vec<_>>>()?;
-    let reasons = input::texts(py, &reasons)?;
+    let reasons = reasons.iter().map(input::text).collect::<PyResult<Vec<_>>>()?;
     by_size(py, LINE_BYTES * results.len(), || {
         let encoding = input::encoding(&encoding)?;
         if reasons.len() != results.len() {

@@ -81,7 +81,7 @@ impl Transcript {
     /// What the messages cost where they are sent to a model: in the `whole` request with all that is beside them.
     pub(super) fn sent(&self, messages: TokenCount, encoding: Encoding, model: &str, whole: bool) -> TokenCount {
         let envelope = self.format.envelope();
-        let sum = envelope.read_as(messages, model);
+        let sum = envelope.reading(model).of(messages);
         if whole {
             envelope.request(self, encoding, model, sum)
         } else {
@@ -143,14 +143,11 @@ impl Transcript {
 
     /// [`Transcript::tokens_for`] of each message alone, in order.
     pub fn each_tokens(&self, asked: &Asked<'_>) -> Vec<TokenCount> {
-        let model = self.counted_for(asked.model);
+        let reading = self.format.envelope().reading(&self.counted_for(asked.model));
         let mut each = Vec::with_capacity(self.len());
         for segment in &self.segments {
             let counts = segment.counts(self.format, asked.encoding);
-            each.extend((0..segment.len()).map(|k| {
-                let count = self.sent(counts.range(k..k + 1), asked.encoding, &model, false);
-                self.labelled(count, asked.label)
-            }));
+            each.extend((0..segment.len()).map(|k| self.labelled(reading.of(counts.range(k..k + 1)), asked.label)));
         }
         each
     }
@@ -166,13 +163,11 @@ impl Transcript {
         asked: &Asked<'_>,
         edits: &[(usize, Vec<(usize, impl AsRef<str>)>)],
     ) -> Result<Vec<TokenCount>, SpliceError> {
-        let model = self.counted_for(asked.model);
+        let reading = self.format.envelope().reading(&self.counted_for(asked.model));
         let edited = Arc::new(texts::rewritten(self, edits)?);
         let counts = edited.counts_apart(self.format, asked.encoding);
-        let found = (0..edits.len()).map(|index| {
-            let count = self.sent(counts.range(index..index + 1), asked.encoding, &model, false);
-            self.labelled(count, asked.label)
-        });
+        let found =
+            (0..edits.len()).map(|index| self.labelled(reading.of(counts.range(index..index + 1)), asked.label));
         let found = found.collect();
         let counted = edits
             .iter()

@@ -314,8 +314,8 @@ fn with_inserts(format: &dyn WireFormat, message: &MessageView<'_>, change: &Cha
     let stays = |block: &BlockView<'_>| !gone.contains(&block.index);
     let last_result = message
         .blocks()
-        .filter(|block| block.kind() == BlockKind::ToolResult && stays(block))
-        .last()
+        .rev()
+        .find(|block| block.kind() == BlockKind::ToolResult && stays(block))
         .map(|block| block.index);
     let mut list = fronts;
     if last_result.is_none() {

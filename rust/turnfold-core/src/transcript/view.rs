@@ -34,7 +34,7 @@ impl<'a> MessageView<'a> {
     }
 
     /// Its blocks, in order.
-    pub fn blocks(&self) -> impl ExactSizeIterator<Item = BlockView<'a>> + use<'a> {
+    pub fn blocks(&self) -> impl DoubleEndedIterator<Item = BlockView<'a>> + ExactSizeIterator + use<'a> {
         let view = *self;
         let rows = view.rows().iter().enumerate();
         rows.map(move |(index, row)| view.block_of(index, row))

@@ -11,7 +11,7 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, Reading, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
@@ -106,12 +106,11 @@ impl Envelope for AnthropicEnvelope {
         TokenCount::estimate(3, 2, 8) + inside
     }
 
-    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        // Nothing stays nothing, which an interval would not be.
-        if is_newer(model) && count.hi > 0 {
-            TokenCount::estimate(share(count.n, NEWER), count.lo, count.hi)
+    fn reading(&self, model: &str) -> Reading {
+        if is_newer(model) {
+            Reading::Percent(NEWER)
         } else {
-            count
+            Reading::AsCounted
         }
     }
 
@@ -120,7 +119,7 @@ impl Envelope for AnthropicEnvelope {
         let source = head.source.bytes();
         match (section, head.tools) {
             (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding), model),
-            (Section::System, _) => self.read_as(system_tokens(transcript, encoding), model),
+            (Section::System, _) => self.reading(model).of(system_tokens(transcript, encoding)),
             _ => TokenCount::ZERO,
         }
     }

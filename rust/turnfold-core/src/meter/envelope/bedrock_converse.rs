@@ -9,7 +9,7 @@
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::anthropic_messages::{AnthropicEnvelope, demand_of, prompt_of};
-use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, Reading, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
@@ -87,8 +87,8 @@ impl Envelope for BedrockEnvelope {
         TokenCount::estimate(framed.n, lo, framed.hi)
     }
 
-    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        AnthropicEnvelope.read_as(count, model)
+    fn reading(&self, model: &str) -> Reading {
+        AnthropicEnvelope.reading(model)
     }
 
     fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount {
@@ -96,7 +96,7 @@ impl Envelope for BedrockEnvelope {
         let source = head.source.bytes();
         match (section, head.tools) {
             (Section::Tools, Some(tools)) => tool_tokens(tools.of(source), json_tokens(tools, source, encoding), model),
-            (Section::System, _) => self.read_as(system_tokens(transcript, encoding), model),
+            (Section::System, _) => self.reading(model).of(system_tokens(transcript, encoding)),
             _ => TokenCount::ZERO,
         }
     }

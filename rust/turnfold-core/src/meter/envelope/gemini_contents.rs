@@ -18,7 +18,7 @@
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::openai_tools;
-use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, Reading, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
@@ -139,8 +139,12 @@ impl Envelope for GeminiEnvelope {
         TokenCount::estimate(0, 0, 6) + inside
     }
 
-    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        if is_before_3(model) { count } else { count.read_later() }
+    fn reading(&self, model: &str) -> Reading {
+        if is_before_3(model) {
+            Reading::AsCounted
+        } else {
+            Reading::Later
+        }
     }
 
     fn section(&self, transcript: &Transcript, section: Section, encoding: Encoding, model: &str) -> TokenCount {

@@ -60,10 +60,32 @@ pub trait Envelope: Sync + fmt::Debug {
     /// The whole request: its messages, and outside them tools, system, schema and the start of the reply.
     fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount;
 
-    /// A count of messages, which are counted before a model is known, as that model counts it: `n` moves, the bounds
-    /// hold for every model already.
-    fn read_as(&self, count: TokenCount, _model: &str) -> TokenCount {
-        count
+    /// How counts of messages, which are counted before a model is known, are read as those of that model.
+    fn reading(&self, _model: &str) -> Reading {
+        Reading::AsCounted
+    }
+}
+
+/// How a count becomes that of a model: `n` moves, the bounds hold for every model already.
+#[derive(Clone, Copy, Debug)]
+pub enum Reading {
+    /// As it is.
+    AsCounted,
+    /// As later models count.
+    Later,
+    /// So many hundredths of it.
+    Percent(u64),
+}
+
+impl Reading {
+    /// The count as that of the model.
+    pub(super) fn of(self, count: TokenCount) -> TokenCount {
+        match self {
+            Self::Later => count.read_later(),
+            // Nothing stays nothing, which an interval would not be.
+            Self::Percent(percent) if count.hi > 0 => TokenCount::estimate(share(count.n, percent), count.lo, count.hi),
+            Self::AsCounted | Self::Percent(_) => count,
+        }
     }
 }
 

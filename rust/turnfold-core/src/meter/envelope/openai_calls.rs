@@ -7,7 +7,8 @@
 
 use std::borrow::Cow;
 
-use crate::meter::{TokenCount, models};
+use super::Reading;
+use crate::meter::models;
 
 /// A call: its tool's name and its arguments.
 pub(crate) type Call<'a> = (Cow<'a, str>, Cow<'a, str>);
@@ -37,12 +38,12 @@ pub(super) fn compact(arguments: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A count as that of a model, where the reasoning ones are the later ones.
-pub(super) fn read_as(count: TokenCount, model: &str) -> TokenCount {
+/// How counts are read as those of a model, where the reasoning ones are the later ones.
+pub(super) fn reading(model: &str) -> Reading {
     if models::is_openai_reasoning(model) {
-        count.read_later()
+        Reading::Later
     } else {
-        count
+        Reading::AsCounted
     }
 }
 

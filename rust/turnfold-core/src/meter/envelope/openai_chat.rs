@@ -16,7 +16,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::openai_calls::{self, SINGLE};
 use super::openai_tools::{Functions, schema_tokens};
-use super::{Beside, Call, Envelope, holds_items, json_tokens, sealed, share, total};
+use super::{Beside, Call, Envelope, Reading, holds_items, json_tokens, sealed, share, total};
 use crate::formats::Section;
 use crate::json::{self, Value};
 use crate::meter::TokenCount;
@@ -60,8 +60,8 @@ impl Envelope for OpenAiChatEnvelope {
         }
     }
 
-    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        openai_calls::read_as(count, model)
+    fn reading(&self, model: &str) -> Reading {
+        openai_calls::reading(model)
     }
 
     fn data(&self, value: Value<'_>) -> TokenCount {

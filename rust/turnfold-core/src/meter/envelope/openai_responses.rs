@@ -16,7 +16,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 use super::openai_calls;
 use super::openai_chat::{FRAME, image_tokens, reply_schema};
 use super::openai_tools::Functions;
-use super::{Envelope, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, Reading, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::Value;
 use crate::meter::count::Counted;
@@ -47,8 +47,8 @@ impl Envelope for OpenAiResponsesEnvelope {
         openai_calls::compact(text)
     }
 
-    fn read_as(&self, count: TokenCount, model: &str) -> TokenCount {
-        openai_calls::read_as(count, model)
+    fn reading(&self, model: &str) -> Reading {
+        openai_calls::reading(model)
     }
 
     fn data(&self, value: Value<'_>) -> TokenCount {
