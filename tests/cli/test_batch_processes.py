@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -160,13 +161,15 @@ def work(count: int) -> list[Work]:
     return [(Document(file, k, body, b"\n", "jsonl"), Target(file, None)) for k, body in enumerate(bodies)]
 
 
+@pytest.mark.parametrize("beside", [False, True])
 @pytest.mark.parametrize("fatal", [set(), {2}, {0, 3}])
-def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fatal):
+def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fatal, beside):
+    """So it is where another lot, `beside` this one, ends the process of both."""
     asked: list[list[int]] = []
 
     def compact(_: CompactingProcess, some: Sequence[Work]) -> list[Made]:
         asked.append([document.index for document, _ in some])
-        if fatal & set(asked[-1]):
+        if fatal & set(asked[-1]) or (beside and len(some) > 1):
             raise ProcessEndedError
         return compact_each(some, INSTRUCTIONS)
 
@@ -214,6 +217,35 @@ def test_a_process_that_is_closed_says_that_it_ended():
     assert (made.body, made.key) == (expected.body, expected.key)
     with pytest.raises(ProcessEndedError):
         process.compact(work(1))
+
+
+def test_a_process_answers_each_thread_what_it_was_given():
+    process, given = CompactingProcess(INSTRUCTIONS, 1), work(8)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            made = list(pool.map(lambda one: process.compact([one]), given))
+    finally:
+        process.close()
+    assert [one.body for (one,) in made] == [one.body for one in compact_each(given, INSTRUCTIONS)]
+
+
+def test_all_who_wait_for_a_process_are_told_that_it_ended_and_the_next_starts_another():
+    process, given = CompactingProcess(INSTRUCTIONS, 1), work(3)
+    try:
+        process.compact(given[:1])
+        running = process._running
+        assert running is not None
+        os.kill(running._process.pid, signal.SIGSTOP)
+        with ThreadPoolExecutor(3) as pool:
+            waiting = [pool.submit(process.compact, [one]) for one in given]
+            while running._told < 1 + len(given):
+                os.sched_yield()
+            os.kill(running._process.pid, signal.SIGKILL)
+        assert all(isinstance(one.exception(), ProcessEndedError) for one in waiting)
+        (made,) = process.compact(given[:1])
+    finally:
+        process.close()
+    assert made.body == compact_each(given[:1], INSTRUCTIONS)[0].body
 
 
 def test_a_process_imports_nothing_from_where_it_is_started(monkeypatch, tmp_path):

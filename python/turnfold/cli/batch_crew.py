@@ -14,16 +14,16 @@ from turnfold.cli.faults import Fault
 from turnfold.cli.instructions import Instructions
 
 AHEAD: Final = 2
-"""How many lots of documents are at hand for each that is in work, so that nobody waits for the next one to be read."""
+"""How many lots of documents each process is given, the next one beside the one in work: so it waits for none."""
 _TRIES: Final = 2
-"""How often a document may end the process that is at it: another one may have taken all the memory the first time."""
+"""How often a document may end the process that is at it alone: another program may have taken all the memory once."""
 
 
 class Crew:
     """Compacts documents, `at_once` so many lots of them: in as many processes, started as they are needed, or threads.
 
-    A process that ends, for want of memory say, takes nothing with it: what it had is done again by another, document
-    by document, and one that ends that too is a failure in its place. `close` it at the end.
+    A process that ends, for want of memory say, takes nothing with it: what it had is done again by one more, document
+    by document, and what ends that twice is a failure in its place. `close` it at the end.
     """
 
     def __init__(self, instructions: Instructions, at_once: int, *, in_processes: bool) -> None:
@@ -33,16 +33,18 @@ class Crew:
         self._closed = False
         self._processes = [CompactingProcess(instructions, at_once) for _ in range(at_once)] if in_processes else []
         self._idle: LifoQueue[CompactingProcess] = LifoQueue()
-        for process in self._processes:
+        for process in AHEAD * self._processes:
             self._idle.put(process)
+        self._again = CompactingProcess(instructions, at_once)
+        self._alone = threading.Lock()
 
     def close(self) -> None:
         """Stop all processes; who waits for one in `compact` is told so by a `ProcessEndedError`."""
         self._closed = True
-        for process in self._processes:
+        for process in (*self._processes, self._again):
             process.close()
 
-    def compact(self, work: Sequence[Work], tries: int = _TRIES) -> list[Made]:
+    def compact(self, work: Sequence[Work]) -> list[Made]:
         """Return what came of each document. Whatever is wrong with one is its own outcome."""
         if not self._processes:
             # A batch in processes waits for none of what it takes to compact here.
@@ -55,11 +57,18 @@ class Crew:
         except ProcessEndedError:
             if self._closed:
                 raise
-            if len(work) > 1:
-                return [made for one in work for made in self.compact([one], tries)]
-            if tries > 1:
-                return self.compact(work, tries - 1)
-            return [_ended(work[0])]
+            return [self._compact_alone(one) for one in work]
+
+    def _compact_alone(self, work: Work) -> Made:
+        """Compact what may have ended a process, with nothing else in the one that is at it."""
+        with self._alone:
+            for _ in range(_TRIES):
+                try:
+                    return self._again.compact([work])[0]
+                except ProcessEndedError:
+                    if self._closed:
+                        raise
+        return _ended(work)
 
     def _in_process(self, work: Sequence[Work]) -> list[Made]:
         process = self._idle.get()

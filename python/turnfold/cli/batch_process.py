@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from typing import IO
 
 from turnfold.cli.batch_made import Made, Work
 from turnfold.cli.batch_pipe import receive_made, send
@@ -18,58 +17,108 @@ class ProcessEndedError(Exception):
     """The process ended before it had answered."""
 
 
+class _Running:
+    """A process that runs, and who waits for it: it answers in the order in which it is told."""
+
+    def __init__(self, instructions: object) -> None:
+        self._instructions = instructions
+        self._process = _start()
+        self._telling = threading.Lock()
+        self._told = 0
+        self._answers = threading.Condition()
+        self._answered = 0
+        self._ended = False
+
+    def compact(self, work: Sequence[Work]) -> list[Made]:
+        """Have it compact these once it is done with those before. What this raises says that it has ended."""
+        try:
+            return self._answer(self._tell(work))
+        except BaseException:
+            with self._answers:
+                self._ended = True
+                self._answers.notify_all()
+            raise
+
+    def _tell(self, work: Sequence[Work]) -> int:
+        given = self._process.stdin
+        if given is None:
+            raise EOFError
+        with self._telling:
+            turn, self._told = self._told, self._told + 1
+            if turn == 0:
+                send(self._instructions, given)
+            send(work, given)
+        return turn
+
+    def _answer(self, turn: int) -> list[Made]:
+        answers = self._process.stdout
+        with self._answers:
+            self._answers.wait_for(lambda: self._ended or self._answered == turn)
+            if self._ended or answers is None:
+                raise EOFError
+        made = receive_made(answers)
+        with self._answers:
+            self._answered += 1
+            self._answers.notify_all()
+        return made
+
+    def stop(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+
 class CompactingProcess:
     """A process that is started with the first work it is given, and again where it has ended.
 
-    `among` so many share the kernel's caches. It holds nothing and writes no file, so it is always stopped by a kill.
+    Several threads may give it work: it has the next one's at hand when it is done with one. `among` so many share the
+    kernel's caches. It holds nothing and writes no file, so it is always stopped by a kill.
     """
 
     def __init__(self, instructions: Instructions, among: int) -> None:
         self._told = instructions, among
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._running: _Running | None = None
         self._closed = False
 
     def compact(self, work: Sequence[Work]) -> list[Made]:
-        """Have it compact these; blocks until it has. Raises `ProcessEndedError` where it ends instead."""
-        try:
-            given, answers = self._pipes()
-            send(work, given)
-            made = receive_made(answers)
-        except (OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
-            self._stop()
-            raise ProcessEndedError from error
-        return made
+        """Have it compact these; blocks until it has. Raises `ProcessEndedError` where it ends instead.
 
-    def _pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        What another thread gave it may be why it ended.
+        """
+        running = self._started()
+        try:
+            return running.compact(work)
+        except (OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
+            self._stop(running)
+            raise ProcessEndedError from error
+
+    def _started(self) -> _Running:
         with self._lock:
             if self._closed:
                 raise ProcessEndedError
-            process, told = self._process, self._process is not None
-            if process is None:
-                process = self._process = _start()
-        if process.stdin is None or process.stdout is None:
-            raise ProcessEndedError
-        if not told:
-            send(self._told, process.stdin)
-        return process.stdin, process.stdout
+            running = self._running
+            if running is None:
+                running = self._running = _Running(self._told)
+        return running
 
     def close(self) -> None:
         """Stop it, whatever it does; who waits for it is told that it ended."""
         self._closed = True
-        self._stop()
-
-    def _stop(self) -> None:
         with self._lock:
-            process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+            running = self._running
+        if running is not None:
+            self._stop(running)
+
+    def _stop(self, running: _Running) -> None:
+        with self._lock:
+            if self._running is not running:
+                return
+            self._running = None
+        running.stop()
 
 
 def _start() -> "subprocess.Popen[bytes]":

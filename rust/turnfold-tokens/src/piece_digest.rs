@@ -20,7 +20,7 @@ static SECRET: LazyLock<Secret> = LazyLock::new(|| std::array::from_fn(|_| Rando
 /// The digest of a piece of more than [`KEY_BYTES`] bytes; 0 if it is longer than [`LONGEST`].
 ///
 /// Two sums of products (NH, as in Black et al., "UMAC: Fast and Secure Message Authentication", 1999): of two pieces,
-/// whatever they are, each is the same for one key in 2^64.
+/// whatever they are, each is the same for about one key in 2^63.
 #[inline(always)]
 pub(crate) fn of(piece: &[u8]) -> u128 {
     if piece.len() > LONGEST {
