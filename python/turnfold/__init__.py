@@ -7,6 +7,7 @@ from turnfold import presets
 from turnfold._core import __version__
 from turnfold.checks import SplitPoints, check_pairs, compare_prefix, find_split, repair, scan, split_points
 from turnfold.errors import ReadError, TurnfoldError
+from turnfold.first_use import loaded
 from turnfold.meter import (
     KeepEnd,
     bounds,
@@ -225,9 +226,7 @@ _ON_FIRST_USE: Final = {
 def __getattr__(name: str) -> object:
     if name in {"containers", "stores", "summarizers", "telemetry"}:
         return import_module(f"turnfold.{name}")
-    if name not in _ON_FIRST_USE:
-        raise AttributeError(f"module 'turnfold' has no attribute {name!r}")
-    return getattr(import_module(_ON_FIRST_USE[name]), name)
+    return loaded(__name__, _ON_FIRST_USE, name)
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,8 @@
 """Many transcripts, side by side."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from turnfold.first_use import loaded
 
 if TYPE_CHECKING:
     from turnfold.batch.compact import compact_batch
@@ -24,9 +25,7 @@ _ON_FIRST_USE: Final = {
 
 
 def __getattr__(name: str) -> object:
-    if name not in _ON_FIRST_USE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_ON_FIRST_USE[name]), name)
+    return loaded(__name__, _ON_FIRST_USE, name)
 
 
 def __dir__() -> list[str]:
