@@ -28,6 +28,7 @@ __all__ = [
     "identifiers_around",
     "is_plain",
     "layout",
+    "mask_old",
     "masks",
     "neutralise",
     "occurring",
@@ -320,6 +321,19 @@ def masks(
     encoding: str,
     min_tokens: int,
 ) -> tuple[list[int], list[tuple[tuple[int, str], ...]]]: ...
+def mask_old(
+    transcript: Transcript,
+    encoding: str,
+    label: str,
+    model: str | None,
+    bound: bool,
+    start: int,
+    stop: int,
+    options: ScanOptions,
+    min_tokens: int,
+    over_tokens: int | None,
+    part_tokens: int,
+) -> tuple[list[int], list[tuple[tuple[int, str], ...]], list[int]]: ...
 def extract_details(text: str) -> list[tuple[_Detail, str]]: ...
 def extract_identifiers(text: str) -> list[tuple[_Named, str]]: ...
 def occurring(identifiers: _Texts, text: str) -> list[bool]: ...

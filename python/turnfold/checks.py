@@ -280,6 +280,38 @@ def masks(
     return _core.masks(results, reasons, encoding, max(min_tokens, 0))
 
 
+def mask_old(
+    transcript: Transcript,
+    messages: range,
+    options: ScanOptions = BODY_ONLY,
+    *,
+    bound: bool,
+    encoding: str | None = None,
+    model: str | None = None,
+    min_tokens: int = 0,
+    over_tokens: int | None = None,
+    part_tokens: int = 0,
+) -> tuple[list[int], list[tuple[tuple[int, str], ...]], list[int]]:
+    """Put the lines of `masks` for all `open_results` of `messages`, the oldest first, until `over_tokens` are saved.
+
+    The messages that save anything, of each its blocks with lines, and how many tokens it saves, by `hi` for a bound,
+    else by `n`. Each counts `part_tokens` against what is saved. O(messages) after the first count, and the bytes of
+    those that change.
+    """
+    return _core.mask_old(
+        kernel_of(transcript),
+        *transcript.encoding_and_label(encoding, model),
+        model,
+        bound,
+        messages.start,
+        messages.stop,
+        _told(options),
+        max(min_tokens, 0),
+        over_tokens,
+        part_tokens,
+    )
+
+
 def compare_prefix(
     before: Transcript, after: Transcript, *, encoding: str | None = None, model: str | None = None
 ) -> PrefixReport:

@@ -315,7 +315,7 @@ class Transcript:
 
     def encoding(self, encoding: str | None = None, model: str | None = None) -> str:
         """Return the encoding that counts are made in: the one named, or the model's, or the body's model's."""
-        return self._encoding(encoding, model)[0]
+        return self.encoding_and_label(encoding, model)[0]
 
     def tokens(
         self,
@@ -345,7 +345,7 @@ class Transcript:
         encoding or mode.
         """
         span = self._span(start, stop)
-        by = self._encoding(encoding, model)
+        by = self.encoding_and_label(encoding, model)
         if mode == "bounds":
             return TokenCount(*self.kernel.bounded_tokens(*by, model, span))
         if mode == "estimate":
@@ -356,7 +356,7 @@ class Transcript:
 
     def counter(self, encoding: str | None, model: str | None) -> Callable[[int, int], TokenCount]:
         """Return what counts messages `[start, stop)` as `tokens` does, by an encoding that is looked up once."""
-        by, kernel = self._encoding(encoding, model), self.kernel
+        by, kernel = self.encoding_and_label(encoding, model), self.kernel
         return lambda start, stop: TokenCount(*kernel.tokens(*by, model, (start, stop)))
 
     def each_tokens(self, *, bound: bool, encoding: str | None = None, model: str | None = None) -> list[int]:
@@ -364,7 +364,7 @@ class Transcript:
 
         O(messages) after the first count.
         """
-        return self.kernel.each_tokens(*self._encoding(encoding, model), model, bound)
+        return self.kernel.each_tokens(*self.encoding_and_label(encoding, model), model, bound)
 
     def fits(
         self,
@@ -383,7 +383,7 @@ class Transcript:
         """
         if limit_tokens < 0:
             raise ArgumentError(f"A number of tokens is not negative: {limit_tokens}")
-        by = self._encoding(encoding, model)
+        by = self.encoding_and_label(encoding, model)
         return self.kernel.fits(min(limit_tokens, sys.maxsize), *by, model, self._span(start, stop))
 
     def block_tokens(self, message_index: int, *, encoding: str | None = None, model: str | None = None) -> list[int]:
@@ -402,7 +402,7 @@ class Transcript:
 
         By `hi` for a bound, else by `n`. O(bytes of those messages).
         """
-        count = partial(self.kernel.edited_tokens, *self._encoding(encoding, model), model, bound)
+        count = partial(self.kernel.edited_tokens, *self.encoding_and_label(encoding, model), model, bound)
         return self._edit(count, edits)
 
     def _edit(self, edit: Callable[[_Edits], _T], edits: Iterable[tuple[int, Texts]]) -> _T:
@@ -412,10 +412,10 @@ class Transcript:
         except OverflowError:  # an index that is negative, or larger than any machine's
             return edit([(self._index(index), _in_range(texts)) for index, texts in given])
 
-    def _encoding(self, encoding: str | None, model: str | None) -> tuple[str, str]:
-        if encoding is not None:
-            return encoding, "exact"
-        return self.kernel.encoding(model) or (DEFAULT_ENCODING, "exact")
+    def encoding_and_label(self, encoding: str | None, model: str | None) -> tuple[str, str]:
+        """Return that encoding, and how sure it is that it is the model's."""
+        named = None if encoding is None else (encoding, "exact")
+        return named or self.kernel.encoding(model) or (DEFAULT_ENCODING, "exact")
 
     def _span(self, start: int | None, stop: int | None) -> tuple[int, int] | None:
         if start is None and stop is None:

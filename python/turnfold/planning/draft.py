@@ -1,6 +1,6 @@
 """What the steps of a policy have decided so far."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -126,10 +126,10 @@ class Draft:
     def kept_tokens(self) -> int:
         """At most what everything but the summary message counts."""
         parts = 2 + len(self.edited) + len(self.stripped)
-        return self.measure.tokens - self._saved_tokens + parts * self._rounded_tokens - self._gone_tokens()
+        return self.measure.tokens - self._saved_tokens + parts * self.rounded_tokens - self._gone_tokens()
 
     @property
-    def _rounded_tokens(self) -> int:
+    def rounded_tokens(self) -> int:
         """What makes up for a part's rounding: the bounds of estimates are rounded part by part."""
         return 0 if self.measure.whole.source == "exact" else 1
 
@@ -138,7 +138,7 @@ class Draft:
         if self._counted is None or self._counted[0] is not self.selection:
             gone = self.gone
             tokens = sum(self.measure.messages(going.start, going.stop) for going in gone)
-            self._counted = self.selection, tokens - 2 * len(gone) * self._rounded_tokens
+            self._counted = self.selection, tokens - 2 * len(gone) * self.rounded_tokens
         return self._counted[1]
 
     def tokens_with_most(self) -> int:
@@ -180,7 +180,7 @@ class Draft:
         while not self.is_met() and (some := list(islice(coming, at_once))):
             texts = texts_of_each(transcript, some, measure.encoding)
             over = self.tokens_with_most() - self.target_tokens
-            each, rounded = measure.each, self._rounded_tokens
+            each, rounded = measure.each, self.rounded_tokens
             for edit, tokens in zip(some, measure.edited(texts), strict=True):
                 if over <= 0 and self.target_is_limit:
                     break
@@ -194,6 +194,12 @@ class Draft:
                 self.edited[index], saved[index] = edit, more + (earlier or 0)
             at_once = min(2 * at_once, MOST_AT_ONCE)
         return self._saved_tokens > before
+
+    def take(self, edits: Sequence[EditBlocks], saved: Sequence[int]) -> None:
+        """Put edits of messages that had none, each of which saves so many tokens."""
+        for edit, tokens in zip(edits, saved, strict=True):
+            self.edited[edit.start], self._saved[edit.start] = edit, tokens
+        self._saved_tokens += sum(saved)
 
     def strip(self, index: int, stripped: Stripped) -> None:
         """Take blocks out of message `index`, once."""
@@ -258,17 +264,17 @@ class Draft:
     def _kept(self, start: int, stop: int) -> list[Tile]:
         """Return tiles of messages that stay, as they are or edited."""
         tiles: list[Tile] = []
-        for index in sorted(self.edited.keys() | self.stripped.keys()):
-            if not start <= index < stop:
-                continue
-            if start < index:
-                tiles.append(KeepRange(start, index))
-            edit, strip = self.edited.get(index), self.stripped.get(index)
-            if edit is not None:
-                tiles.append(edit if strip is None else structs.replace(edit, stripped=strip.blocks))
-            elif strip is not None:
-                tiles.append(StripBlocks(index, index + 1, strip.blocks))
-            start = index + 1
+        changed: dict[int, EditBlocks | StripBlocks] = {**self.edited}
+        for index, strip in self.stripped.items():
+            edit = self.edited.get(index)
+            alone = StripBlocks(index, index + 1, strip.blocks)
+            changed[index] = alone if edit is None else structs.replace(edit, stripped=strip.blocks)
+        for index in sorted(changed):
+            if start <= index < stop:
+                if start < index:
+                    tiles.append(KeepRange(start, index))
+                tiles.append(changed[index])
+                start = index + 1
         if start < stop:
             tiles.append(KeepRange(start, stop))
         return tiles

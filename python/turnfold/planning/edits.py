@@ -56,9 +56,30 @@ def _cuts(
 
 def mask_results(draft: Draft, step: MaskResults) -> None:
     """Mask old tool results, the oldest first."""
-    results = _open(draft, step.keep, step.scope, step.grid)
-    if not _mask(draft, results, ["Old"] * len(results), step.scope.min_tokens) and not draft.is_met():
+    scope = step.scope
+    if scope.pins or scope.exclude_tools or draft.edited:
+        results = _open(draft, step.keep, scope, step.grid)
+        masked = _mask(draft, results, ["Old"] * len(results), scope.min_tokens)
+    else:
+        masked = _mask_all(draft, step)
+    if not masked and not draft.is_met():
         draft.note("nothing_to_compact", "No old tool result would be shorter as one line.")
+
+
+def _mask_all(draft: Draft, step: MaskResults) -> bool:
+    """Do the same where nothing is spared or changed: in the kernel, which need not hand over what it finds."""
+    if draft.is_met():
+        return False
+    messages, lines, saved = draft.measure.masked(
+        range(draft.kept_from, _stop(draft, step.keep, step.grid)),
+        draft.options,
+        min_tokens=step.scope.min_tokens,
+        over_tokens=draft.tokens_with_most() - draft.target_tokens if draft.target_is_limit else None,
+        part_tokens=draft.rounded_tokens,
+    )
+    edits = [EditBlocks(index, index + 1, replaced=texts) for index, texts in zip(messages, lines, strict=True)]
+    draft.take(edits, saved)
+    return bool(edits)
 
 
 def dedupe_results(draft: Draft, step: DedupeResults) -> None:
@@ -90,9 +111,7 @@ def dedupe_results(draft: Draft, step: DedupeResults) -> None:
 
 def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[OpenResult]:
     """Find the results that may still change, after what an earlier step replaces, and before the tail, in order."""
-    ground, encoding = draft.ground, draft.measure.encoding
-    tail = on_grid(ground, resolved(ground, keep, draft.limit_tokens), grid, encoding)
-    stop = max(tail_start(ground, tail, encoding), draft.kept_from)
+    ground, encoding, stop = draft.ground, draft.measure.encoding, _stop(draft, keep, grid)
     replaced = {(index, block) for index, edit in draft.edited.items() for block, _ in edit.replaced}
     found = open_results(draft.transcript, draft.kept_from, stop, draft.options, encoding=encoding)
     if replaced:
@@ -101,6 +120,13 @@ def _open(draft: Draft, keep: Tail, scope: Scope, grid: int = 1) -> list[OpenRes
         spared = spares(ground, scope)
         found = [one for one in found if not spared(one[0])]
     return found
+
+
+def _stop(draft: Draft, keep: Tail, grid: int) -> int:
+    """Return where the tail begins, and what may still change ends."""
+    ground, encoding = draft.ground, draft.measure.encoding
+    tail = on_grid(ground, resolved(ground, keep, draft.limit_tokens), grid, encoding)
+    return max(tail_start(ground, tail, encoding), draft.kept_from)
 
 
 def _mask(draft: Draft, results: list[OpenResult], reasons: list[MaskReason], min_tokens: int) -> bool:

@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 
 from turnfold import meter
+from turnfold.checks import mask_old
 from turnfold.model.counts import TokenCount
 from turnfold.model.plan import Fit
+from turnfold.model.scan import ScanOptions
 from turnfold.transcript import Texts, Transcript
 
 
@@ -85,6 +87,28 @@ class Measure:
     def edited(self, edits: Iterable[tuple[int, Texts]]) -> list[int]:
         """Say what messages would count with other texts in some of their blocks, in one call for all."""
         return self._transcript.edited_tokens(edits, bound=self._bound, encoding=self._named, model=self._model)
+
+    def masked(
+        self,
+        messages: range,
+        options: ScanOptions,
+        *,
+        min_tokens: int,
+        over_tokens: int | None,
+        part_tokens: int,
+    ) -> tuple[list[int], list[tuple[tuple[int, str], ...]], list[int]]:
+        """Mask old results of `messages`, as `checks.mask_old` does, by the same measure."""
+        return mask_old(
+            self._transcript,
+            messages,
+            options,
+            bound=self._bound,
+            encoding=self._named,
+            model=self._model,
+            min_tokens=min_tokens,
+            over_tokens=over_tokens,
+            part_tokens=part_tokens,
+        )
 
     def new_text(self, role: str, text: str) -> int:
         """Say what a new message of one text counts."""

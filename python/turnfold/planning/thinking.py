@@ -59,7 +59,8 @@ def _affected(draft: Draft) -> dict[int, tuple[int, ...]]:
     found: dict[int, tuple[int, ...]] = {}
     speakers = transcript.speakers
     for index, block, _ in transcript.places("reasoning", first):
-        if speakers[index] != "assistant" or any(index in going for going in gone):
+        # Mostly nothing has gone, and there is reasoning in each step of a long loop.
+        if speakers[index] != "assistant" or (gone and any(index in going for going in gone)):
             continue
         if index == first and index in draft.edited and block <= min(draft.edited[index].edited):
             continue

@@ -14,6 +14,7 @@ pub mod json;
 mod keyed;
 mod known;
 pub mod layout;
+pub mod masking;
 pub mod masks;
 pub mod meter;
 pub mod pairs;

@@ -48,7 +48,7 @@ mod _core {
     #[pymodule_export]
     use super::quoting::{Shown, neutralise};
     #[pymodule_export]
-    use super::results::masks;
+    use super::results::{mask_old, masks};
     #[pymodule_export]
     use super::statements::Statements;
     #[pymodule_export]

@@ -2,11 +2,14 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
+use turnfold_core::masking::{self, Saving};
 use turnfold_core::masks::Reason;
 use turnfold_core::results::OpenResult;
 
-use crate::door::{Fault, Rows, by_size};
+use crate::door::{Fault, Rows, by_size, detached};
 use crate::input;
+use crate::options::ScanOptions;
+use crate::transcript::Transcript;
 
 /// `message`, `block`, `tokens`, `name`.
 pub(crate) type OpenResultFields = (usize, usize, u64, Option<String>);
@@ -74,5 +77,42 @@ pub(crate) fn masks(
             .map(|(message, lines)| (message, Lines(lines)))
             .unzip();
         Ok((Rows(messages), Rows(lines)))
+    })
+}
+
+/// The messages of `[start, stop)` with lines in the place of old results; of each its lines, and how much it saves.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "every option is explicit")]
+pub(crate) fn mask_old(
+    py: Python<'_>,
+    transcript: &Transcript,
+    #[pyo3(from_py_with = input::name)] encoding: String,
+    label: &str,
+    #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
+    bound: bool,
+    start: usize,
+    stop: usize,
+    options: &ScanOptions,
+    min_tokens: u64,
+    over_tokens: Option<i64>,
+    part_tokens: i64,
+) -> PyResult<(Rows<usize>, Rows<Lines>, Rows<u64>)> {
+    detached(py, || {
+        transcript.check(&(start..stop))?;
+        let saving = Saving {
+            asked: transcript.asked(&encoding, label, model.as_deref(), None)?,
+            bound,
+            least_tokens: min_tokens,
+            over_tokens,
+            part_tokens,
+        };
+        let masked = masking::mask_old(&transcript.0, &options.0, start..stop, &saving)?;
+        let (mut messages, mut lines, mut saved) = (Vec::new(), Vec::new(), Vec::new());
+        for ((message, of), less) in masked {
+            messages.push(message);
+            lines.push(Lines(of));
+            saved.push(less);
+        }
+        Ok((Rows(messages), Rows(lines), Rows(saved)))
     })
 }

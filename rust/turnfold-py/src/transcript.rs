@@ -512,7 +512,7 @@ impl Transcript {
         })
     }
 
-    fn asked<'a>(
+    pub(crate) fn asked<'a>(
         &self,
         encoding: &str,
         label: &str,
@@ -536,7 +536,7 @@ impl Transcript {
         Ok(ranges)
     }
 
-    fn check(&self, range: &Range<usize>) -> Result<(), Fault> {
+    pub(crate) fn check(&self, range: &Range<usize>) -> Result<(), Fault> {
         if range.start <= range.end && range.end <= self.0.len() {
             return Ok(());
         }
