@@ -24,6 +24,7 @@ mod recent;
 pub mod repair;
 pub mod results;
 pub mod rules;
+mod seen;
 pub mod shown;
 mod simd;
 pub mod splice;

@@ -217,7 +217,8 @@ pub(crate) fn remembered<'a>(transcript: &'a Transcript, options: &ScanOptions) 
     if options.closed || !options.pending_ids.is_empty() {
         return Cow::Owned(Arc::new(pair(transcript, options)));
     }
-    Cow::Borrowed(transcript.pairs.table(|| pair(transcript, options)))
+    let make = || check::ordinary_table(transcript).unwrap_or_else(|| pair(transcript, options));
+    Cow::Borrowed(transcript.pairs.table(make))
 }
 
 /// What [`PairTable::call_id`] of the transcript's own table gives: O(log segments) for a block with an id, and O(blocks)

@@ -13,7 +13,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(blank) = scene.rules.no_blank_text else {
+    let Some(blank) = scene.rules.no_blank_text.filter(|_| scene.seen.blank_text) else {
         return;
     };
     let white = scene.rules.no_white_text.unwrap_or(blank);

@@ -14,7 +14,10 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(demand) = scene.rules.seals_whole else { return };
+    let sealed = scene.seen.seal || scene.seen.barrier;
+    let Some(demand) = scene.rules.seals_whole.filter(|_| sealed) else {
+        return;
+    };
     for message in scene.transcript.messages() {
         for block in message.blocks() {
             if let Some(what) = fault(&block) {

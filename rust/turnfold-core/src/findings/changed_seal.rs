@@ -30,7 +30,8 @@ pub(super) const CHECK: Check = Check {
 
 /// Linear in the blocks of both transcripts; in the bytes of sealed blocks where one was written anew.
 fn run(scene: &mut Scene<'_>) {
-    let (Some(rule), Some(before)) = (scene.rules.seals_unchanged, scene.before) else {
+    let rule = scene.rules.seals_unchanged.filter(|_| scene.seen.seal);
+    let (Some(rule), Some(before)) = (rule, scene.before) else {
         return;
     };
     if before.format().name() != scene.transcript.format().name() {

@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(wanted) = scene.rules.compaction else {
+    let Some(wanted) = scene.rules.compaction.filter(|_| scene.seen.barrier) else {
         return;
     };
     let blocks = scene.transcript.messages().flat_map(|message| message.blocks());

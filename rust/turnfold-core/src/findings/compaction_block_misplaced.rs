@@ -16,7 +16,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(wanted) = scene.rules.compaction else {
+    let Some(wanted) = scene.rules.compaction.filter(|_| scene.seen.barrier) else {
         return;
     };
     let first = (scene.transcript.leading(), 0);

@@ -10,7 +10,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some((kind, demand)) = scene.rules.only_last else {
+    let Some((kind, demand)) = scene.rules.only_last.filter(|_| scene.seen.type_name) else {
         return;
     };
     for message in scene.transcript.messages() {

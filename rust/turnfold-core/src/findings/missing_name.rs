@@ -17,6 +17,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
+    if !scene.seen.unnamed {
+        return;
+    }
     unnamed_results(scene);
     let Some(demand) = scene.rules.name_needed else { return };
     for message in scene.transcript.messages() {
@@ -49,6 +52,8 @@ fn unnamed_results(scene: &mut Scene<'_>) {
 
 fn has_role(message: &MessageView<'_>, role: &str) -> bool {
     let source = message.segment.source.bytes();
-    let spelled = message.row.role_text.map(|literal| json::unescape(literal.of(source)));
+    // An escape is longer than what it stands for.
+    let literal = message.row.role_text.filter(|literal| literal.len() >= role.len() + 2);
+    let spelled = literal.map(|literal| json::unescape(literal.of(source)));
     spelled.is_some_and(|spelled| spelled == role)
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::json::{Document, Kind};
 use crate::pairs::{self, BlockRef, PairTable, ScanOptions};
 use crate::rules::{Demand, PrefillDemand, Rules};
+use crate::seen::Seen;
 use crate::transcript::{Binding, BlockKind, BlockView, MessageView, Transcript};
 
 pub mod arguments_not_text;
@@ -261,6 +262,16 @@ pub fn scan(transcript: &Transcript, options: &ScanOptions) -> Scan {
 /// The same for a transcript that was made from `before`, or goes on from it: what the provider sealed there is still
 /// as it was. A `before` of another format says nothing about seals. O(blocks of both), plus the sort.
 pub fn scan_after(transcript: &Transcript, before: Option<&Transcript>, options: &ScanOptions) -> Scan {
+    scan_seen(transcript, before, options, Seen::of(transcript))
+}
+
+/// The same, where `seen` is what stands anywhere in the transcript.
+pub(crate) fn scan_seen(
+    transcript: &Transcript,
+    before: Option<&Transcript>,
+    options: &ScanOptions,
+    seen: Seen,
+) -> Scan {
     let pairs = pairs::remembered(transcript, options).into_owned();
     let mut scene = Scene {
         transcript,
@@ -268,6 +279,7 @@ pub fn scan_after(transcript: &Transcript, before: Option<&Transcript>, options:
         options,
         rules: transcript.format().rules(),
         pairs: &pairs,
+        seen,
         category: Category::Integrity,
         code: "",
         findings: Vec::new(),
@@ -277,12 +289,17 @@ pub fn scan_after(transcript: &Transcript, before: Option<&Transcript>, options:
         scene.category = check.category;
         (check.run)(&mut scene);
     }
+    let unknown_kinds = if scene.seen.unknown {
+        unknown_kinds(transcript)
+    } else {
+        Vec::new()
+    };
     let mut findings = scene.findings;
     findings.sort_by_key(|finding| (finding.message, finding.block));
     Scan {
-        findings,
-        unknown_kinds: unknown_kinds(transcript),
         pairs,
+        findings,
+        unknown_kinds,
     }
 }
 
@@ -319,6 +336,7 @@ struct Scene<'a> {
     options: &'a ScanOptions,
     rules: &'static Rules,
     pairs: &'a PairTable,
+    seen: Seen,
     code: &'static str,
     category: Category,
     findings: Vec<Finding>,

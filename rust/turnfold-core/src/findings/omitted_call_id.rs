@@ -13,7 +13,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(demand) = scene.rules.result_repeats_id else {
+    let Some(demand) = scene.rules.result_repeats_id.filter(|_| scene.seen.without_id) else {
         return;
     };
     for pair in &scene.pairs.pairs {

@@ -13,7 +13,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(demand) = scene.rules.not_only_reasoning else {
+    let Some(demand) = scene.rules.not_only_reasoning.filter(|_| scene.seen.reasoning) else {
         return;
     };
     for message in scene

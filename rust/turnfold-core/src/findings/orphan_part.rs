@@ -15,7 +15,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(demand) = scene.rules.part_needs_call else {
+    let Some(demand) = scene.rules.part_needs_call.filter(|_| scene.seen.part) else {
         return;
     };
     let transcript = scene.transcript;

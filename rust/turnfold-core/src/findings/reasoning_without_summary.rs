@@ -14,7 +14,7 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some((field, demand)) = scene.rules.reasoning_field else {
+    let Some((field, demand)) = scene.rules.reasoning_field.filter(|_| scene.seen.reasoning) else {
         return;
     };
     for message in scene.transcript.messages() {

@@ -13,7 +13,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
-    let Some(demand) = scene.rules.no_reasoning else { return };
+    let Some(demand) = scene.rules.no_reasoning.filter(|_| scene.seen.reasoning) else {
+        return;
+    };
     for message in scene.transcript.messages() {
         for block in message.blocks() {
             if block.kind() == BlockKind::Reasoning {

@@ -14,6 +14,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn run(scene: &mut Scene<'_>) {
+    if !scene.seen.without_id {
+        return;
+    }
     for message in scene.transcript.messages() {
         for block in message.blocks() {
             if block.kind() == BlockKind::ToolResult && pairs::lacks_id(&block) {

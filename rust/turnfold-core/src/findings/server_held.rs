@@ -19,6 +19,9 @@ fn run(scene: &mut Scene<'_>) {
         scene.report_whole(demand, "the request goes on from items that only the server holds");
         return;
     }
+    if !scene.seen.pointer {
+        return;
+    }
     let mut blocks = scene.transcript.messages().flat_map(|message| message.blocks());
     if let Some(block) = blocks.find(|block| block.row.binding == Binding::Pointer) {
         scene.report_block(demand, &block, "the item stands for one that only the server holds");

@@ -3,7 +3,7 @@
 //! Providers that join neighbours read them as one; receivers that do not see calls without results. The provider's page
 //! asks for all results in one message, as the model else learns to make one call at a time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::{Category, Check, Scene};
 
@@ -19,14 +19,15 @@ fn run(scene: &mut Scene<'_>) {
     let Some(demand) = scene.rules.results_in_one_message else {
         return;
     };
-    // For each message with calls, the one with their first result, and those that were told.
-    let mut first: HashMap<usize, usize> = HashMap::new();
+    // By message with calls, the one with their first result; and those that were told.
+    let mut first: Vec<Option<usize>> = vec![None; scene.transcript.len()];
     let mut told: HashSet<(usize, usize)> = HashSet::new();
     for pair in scene.pairs.pairs.iter().filter(|pair| !pair.misplaced) {
         let own = scene.block(pair.result).filter(|result| !result.row.server_side);
         let (call, result) = (pair.call.message, pair.result.message);
         let Some(block) = own else { continue };
-        if *first.entry(call).or_insert(result) != result && told.insert((call, result)) {
+        let Some(first) = first.get_mut(call) else { continue };
+        if *first.get_or_insert(result) != result && told.insert((call, result)) {
             scene.report_call(demand, &block, "other results of its batch stand in another message");
         }
     }

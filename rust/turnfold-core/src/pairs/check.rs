@@ -136,14 +136,36 @@ fn passed<'a>(mut pass: Pass<'a>, transcript: &'a Transcript, before: &Checked) 
 /// What a pass gives where every id is used for one call and every result answers an open call where it may: one look at
 /// each id. `None` where anything is otherwise.
 fn ordinary(transcript: &Transcript, before: &Checked) -> Option<Checked> {
+    Some(matched(transcript, before, |_| ())?.checked(transcript.len(), before))
+}
+
+/// The table of [`super::pair`] with default options, where all is as [`ordinary`] asks.
+pub(super) fn ordinary_table(transcript: &Transcript) -> Option<PairTable> {
+    let mut pairs = Vec::with_capacity(room(transcript.len()));
+    let nothing = Checked::default();
+    let (pending, abandoned) = matched(transcript, &nothing, |pair| pairs.push(pair))?.unanswered();
+    Some(PairTable {
+        pairs,
+        pending,
+        abandoned,
+        ..PairTable::default()
+    })
+}
+
+/// A call takes two messages, mostly, and some have none.
+fn room(messages: usize) -> usize {
+    messages * 2 / 5
+}
+
+/// Matches what came behind the messages of `before`, and hands each pair to `paired`.
+fn matched<'a, P: FnMut(Pair)>(transcript: &Transcript, before: &'a Checked, paired: P) -> Option<Matched<'a, P>> {
     let rules = transcript.format().rules();
     let from = &before.standing;
     if rules.names_pair || from.has_parts || !from.orphans.is_empty() {
         return None;
     }
     let first = before.messages;
-    // A call takes two messages, mostly, and some have none.
-    let calls = from.open.len() + transcript.len().saturating_sub(first) * 2 / 5;
+    let calls = from.open.len() + room(transcript.len().saturating_sub(first));
     let mut matched = Matched {
         place: rules.result_place,
         from,
@@ -151,6 +173,7 @@ fn ordinary(transcript: &Transcript, before: &Checked) -> Option<Checked> {
         ids: Keyed::with_capacity_and_hasher(calls, BuildHasherDefault::default()),
         course: from.course.clone(),
         pairs: 0,
+        paired,
     };
     #[cfg(test)]
     crate::work::paired(from.open.len());
@@ -185,11 +208,11 @@ fn ordinary(transcript: &Transcript, before: &Checked) -> Option<Checked> {
             }
         }
     }
-    Some(matched.checked(transcript.len(), before))
+    Some(matched)
 }
 
-/// Where [`ordinary`] stands.
-struct Matched<'a> {
+/// Where [`matched`] stands.
+struct Matched<'a, P> {
     place: ResultPlace,
     from: &'a Standing,
     /// Those that may be answered, and were.
@@ -198,9 +221,10 @@ struct Matched<'a> {
     ids: Keyed<Last>,
     course: Course,
     pairs: usize,
+    paired: P,
 }
 
-impl Matched<'_> {
+impl<P: FnMut(Pair)> Matched<'_, P> {
     fn enter(&mut self, index: usize, role: Role, shape: Shape) {
         self.course.enter(self.place, index, role, shape);
     }
@@ -223,6 +247,11 @@ impl Matched<'_> {
         used.answered = true;
         self.course.open_tail &= opened;
         self.pairs += 1;
+        (self.paired)(Pair {
+            call: used.call.at,
+            result: half.at,
+            misplaced: false,
+        });
         Some(())
     }
 
@@ -238,13 +267,22 @@ impl Matched<'_> {
         Some(())
     }
 
+    fn open(&self) -> impl Iterator<Item = &Half> {
+        self.calls.iter().filter(|used| !used.answered).map(|used| &used.call)
+    }
+
+    /// The calls without a result: those that are awaited, and the others.
+    fn unanswered(&self) -> (Vec<BlockRef>, Vec<BlockRef>) {
+        let waits = |at: &BlockRef| self.course.open_tail && self.course.opened_by(at.message);
+        self.open().map(|call| call.at).partition(waits)
+    }
+
     fn checked(mut self, messages: usize, before: &Checked) -> Checked {
-        let waits = |call: &&Half| self.course.open_tail && self.course.opened_by(call.at.message);
-        let open = || self.calls.iter().filter(|used| !used.answered).map(|used| &used.call);
+        let (pending, abandoned) = self.unanswered();
         let found = PairCheck {
             pairs: before.found.pairs + self.pairs,
-            pending: open().filter(waits).map(|call| call.at).collect(),
-            abandoned: open().filter(|call| !waits(call)).map(|call| call.at).collect(),
+            pending,
+            abandoned,
             misplaced: before.found.misplaced.clone(),
             ..PairCheck::default()
         };
@@ -253,7 +291,7 @@ impl Matched<'_> {
             server_side: call.server_side,
             group: call.at.message as u32,
         };
-        let open = open().map(queued).collect();
+        let open = self.open().map(queued).collect();
         let (calls, carried) = (&self.calls, self.from.open.len());
         self.ids.retain(|_, last| {
             let place = last.message as usize;

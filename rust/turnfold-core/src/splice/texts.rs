@@ -4,8 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{SpliceError, kept, rewrite_blocks, shared};
+use crate::formats::Rows;
+use crate::json::is_blank;
+use crate::meter::CountMemo;
 use crate::pairs;
-use crate::transcript::{MERGE_BYTES, Segment, SourceBytes, Transcript};
+use crate::transcript::{
+    Block, BlockKind, ContentForm, MERGE_BYTES, Message, Segment, SourceBytes, Span, TextForm, TextSpan, Transcript,
+};
 
 /// New texts of blocks of a message.
 pub(crate) type Texts<T> = [(usize, T)];
@@ -107,7 +112,8 @@ fn edited<T: AsRef<str>>(
     });
     let known: Vec<Option<Edited>> = known.collect();
     let others = edits.iter().zip(&known).filter(|(_, known)| known.is_none());
-    let fresh = Arc::new(rewritten(transcript, others.map(|(edit, _)| edit))?);
+    let others: Vec<_> = others.map(|(edit, _)| edit).collect();
+    let fresh = Arc::new(rewritten(transcript, others)?);
     let mut next = 0..fresh.len();
     let places = known
         .into_iter()
@@ -115,7 +121,8 @@ fn edited<T: AsRef<str>>(
     Ok(places.collect())
 }
 
-/// Messages with other texts as a segment of their own.
+/// Messages with other texts as a segment of their own. Where all of the texts stand in the place of results that are one
+/// string each, nothing is parsed.
 ///
 /// # Errors
 /// As [`rewrite_blocks`].
@@ -123,20 +130,107 @@ pub(crate) fn rewritten<'e, T: AsRef<str> + 'e>(
     transcript: &Transcript,
     edits: impl IntoIterator<Item = &'e (usize, Vec<(usize, T)>)>,
 ) -> Result<Segment, SpliceError> {
-    let (mut list, mut messages) = (vec![b'['], Vec::new());
+    let edits = edits.into_iter();
+    let most = edits.size_hint().1.unwrap_or_default();
+    let mut places = Vec::with_capacity(most);
+    let mut written = Written {
+        list: vec![b'['],
+        messages: Vec::with_capacity(most),
+        rows: Rows::with_capacity(most),
+    };
     for (message, texts) in edits {
-        if !messages.is_empty() {
-            list.push(b',');
+        if !places.is_empty() {
+            written.list.push(b',');
         }
-        list.append(&mut rewrite_blocks(transcript, *message, texts)?);
-        messages.push(*message);
+        if written.replace(transcript, *message, texts).is_none() {
+            written.list.append(&mut rewrite_blocks(transcript, *message, texts)?);
+        }
+        places.push(*message);
     }
-    list.push(b']');
-    Ok(Segment::from_list(
-        transcript.format,
-        SourceBytes(Arc::new(list)),
-        &messages,
-    )?)
+    written.list.push(b']');
+    let Written { list, messages, rows } = written;
+    let all = messages.len() == places.len() && u32::try_from(list.len()).is_ok();
+    let source = SourceBytes(Arc::new(list));
+    if all {
+        return Ok(Segment::new(source, messages, rows, false, CountMemo::default()));
+    }
+    Ok(Segment::from_list(transcript.format, source, &places)?)
+}
+
+/// A JSON array of messages, with the rows of those that were made of other rows.
+struct Written {
+    list: Vec<u8>,
+    messages: Vec<Message>,
+    rows: Rows,
+}
+
+impl Written {
+    /// Adds a message with other texts, which is what [`rewrite_blocks`] gives, and the rows that a reader would make of it:
+    /// a string in the place of another one moves what stands behind it. `None`, with nothing done, where a text is blank or
+    /// stands in the place of anything else.
+    fn replace(&mut self, transcript: &Transcript, message: usize, texts: &Texts<impl AsRef<str>>) -> Option<()> {
+        let view = transcript.message(message).filter(|_| !transcript.head.lone)?;
+        let (row, source) = (view.row, view.segment.source.bytes());
+        if row.content == (ContentForm::Text { blank: true }) {
+            return None;
+        }
+        let mut replaced = Vec::with_capacity(texts.len());
+        let mut end = row.span.start;
+        for (block, text) in texts {
+            let body = whole_text(view.segment, view.rows().get(*block)?)?;
+            let literal = transcript.format.body_of(body.of(source), text.as_ref());
+            if body.start < end || literal.first() != Some(&b'"') || is_blank(&literal) {
+                return None;
+            }
+            end = body.end;
+            replaced.push((body, literal));
+        }
+        let start = self.list.len() as u32;
+        end = row.span.start;
+        for (body, literal) in &replaced {
+            let before = Span {
+                start: end,
+                end: body.start,
+            };
+            self.list.extend_from_slice(before.of(source));
+            self.list.extend_from_slice(literal);
+            end = body.end;
+        }
+        let rest = Span {
+            start: end,
+            end: row.span.end,
+        };
+        self.list.extend_from_slice(rest.of(source));
+        let place = |at: u32| {
+            let before = replaced.iter().take_while(|(body, _)| body.end <= at);
+            before.fold(at - row.span.start + start, |at, (body, literal)| {
+                at + literal.len() as u32 - body.len() as u32
+            })
+        };
+        let moved = |span: Span| Span {
+            start: place(span.start),
+            end: place(span.end),
+        };
+        let first_block = self.rows.block_count();
+        for block in view.rows() {
+            let first_text = self.rows.text_count();
+            let texts = view.segment.texts_of(block).iter();
+            self.rows.texts.extend(texts.map(|text| TextSpan {
+                span: moved(text.span),
+                form: text.form,
+            }));
+            self.rows.blocks.push(block.moved_by(first_text, moved));
+        }
+        self.messages.push(row.moved_by(Span::default(), first_block, moved));
+        Some(())
+    }
+}
+
+/// The body of a result that is one string and no blank one: all that is counted of it.
+fn whole_text(segment: &Segment, row: &Block) -> Option<Span> {
+    let body = row.body.filter(|_| row.kind == BlockKind::ToolResult && !row.blank)?;
+    let is_body = |text: &TextSpan| text.span == body && text.form == TextForm::JsonString;
+    matches!(segment.texts_of(row), [text] if is_body(text)).then_some(body)
 }
 
 /// Whether a message that was rewritten pairs as the one that it stands for.

@@ -268,12 +268,16 @@ impl Segment {
 impl Message {
     /// The row, with its spans moved so that the message starts at `to` and its blocks at row `first_block`.
     pub(crate) fn moved(&self, gap: Span, to: u32, first_block: u32) -> Self {
-        let moved = |span: Span| span.moved(self.span.start, to);
+        self.moved_by(gap, first_block, |span| span.moved(self.span.start, to))
+    }
+
+    /// The row, with its spans where `moved` has them and its blocks at row `first_block`.
+    pub(crate) fn moved_by(&self, gap: Span, first_block: u32, moved: impl Fn(Span) -> Span) -> Self {
         Self {
             span: moved(self.span),
             gap,
-            role_text: self.role_text.map(moved),
-            name: self.name.map(moved),
+            role_text: self.role_text.map(&moved),
+            name: self.name.map(&moved),
             blocks: shift(&self.blocks, self.blocks.start, first_block),
             ..self.clone()
         }
@@ -283,16 +287,20 @@ impl Message {
 impl Block {
     /// The row, with its spans moved by `from -> to` and its texts starting at row `first_text`.
     pub(crate) fn moved(&self, from: u32, to: u32, first_text: u32) -> Self {
-        let moved = |span: Span| span.moved(from, to);
+        self.moved_by(first_text, |span| span.moved(from, to))
+    }
+
+    /// The row, with its spans where `moved` has them and its texts starting at row `first_text`.
+    pub(crate) fn moved_by(&self, first_text: u32, moved: impl Fn(Span) -> Span) -> Self {
         Self {
             span: moved(self.span),
-            call_id: self.call_id.map(moved),
-            name: self.name.map(moved),
-            body: self.body.map(moved),
-            type_name: self.type_name.map(moved),
-            part_of: self.part_of.map(moved),
-            item_id: self.item_id.map(moved),
-            seal: self.seal.map(moved),
+            call_id: self.call_id.map(&moved),
+            name: self.name.map(&moved),
+            body: self.body.map(&moved),
+            type_name: self.type_name.map(&moved),
+            part_of: self.part_of.map(&moved),
+            item_id: self.item_id.map(&moved),
+            seal: self.seal.map(&moved),
             texts: shift(&self.texts, self.texts.start, first_text),
             ..self.clone()
         }

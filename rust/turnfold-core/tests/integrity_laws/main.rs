@@ -113,6 +113,13 @@ proptest! {
         prop_assert_eq!(plain(pair(&t, &sample.options)), naive::pair(&t, &sample.options));
     }
 
+    /// Where all is in order, the table that a scan remembers is made without a pass; it is what the pass gives.
+    #[test]
+    fn the_remembered_table_is_that_of_a_pass(sample in any_sample()) {
+        let (t, options) = (sample.transcript(), ScanOptions::default());
+        prop_assert_eq!(&*scan(&t, &options).pairs, &pair(&t, &options));
+    }
+
     /// The short check says what the full table says, whether made at once or message after message.
     #[test]
     fn the_check_of_pairs_is_that_of_the_table(sample in any_sample(), steps in prop::collection::vec(1..4_usize, 1..8)) {

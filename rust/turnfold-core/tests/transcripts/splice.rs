@@ -12,7 +12,7 @@ use turnfold_core::meter::bounds::Asked;
 use turnfold_core::meter::models::ModelLabel;
 use turnfold_core::pairs::{ScanOptions, check};
 use turnfold_core::splice::{Part, SpliceError, edit, remove_blocks, rewrite_blocks, splice};
-use turnfold_core::{BlockKind, Transcript};
+use turnfold_core::{BlockKind, BlockView, Transcript};
 use turnfold_tokens::Encoding;
 
 fn table() -> Value {
@@ -120,11 +120,21 @@ fn rows(transcript: &Transcript) -> Vec<String> {
                         b.name(),
                         spelled(b.bytes()),
                         b.texts().collect::<Vec<_>>(),
+                        b.row.body.map(|body| spelled(body.of(b.segment.source.bytes()))),
+                        (b.row.blank, b.row.is_error, b.row.by_name, b.row.family),
+                        (b.part_of(), b.item_id(), b.seal(), b.type_name()),
                     )
                 })
                 .map(|b| format!("{b:?}"))
                 .collect();
-            format!("{:?} {:?} {} {blocks:?}", m.role(), m.row.content, spelled(m.bytes()))
+            let labels =
+                [m.row.role_text, m.row.name].map(|label| label.map(|l| spelled(l.of(m.segment.source.bytes()))));
+            format!(
+                "{:?} {:?} {labels:?} {} {blocks:?}",
+                m.role(),
+                m.row.content,
+                spelled(m.bytes())
+            )
         })
         .collect()
 }
@@ -242,6 +252,7 @@ proptest! {
         texts in prop::collection::vec("\\PC{0,12}", 8),
         counted in prop::collection::vec(0_u8..3, 8),
         look_first in any::<bool>(),
+        results_alone in any::<bool>(),
     ) {
         let transcript = body.read();
         if look_first {
@@ -253,7 +264,8 @@ proptest! {
         let mut parts = Vec::new();
         for message in transcript.messages() {
             let text = &texts[message.index % texts.len()];
-            let bodies = message.blocks().filter(|block| block.row.body.is_some());
+            let asked = |block: &BlockView<'_>| !results_alone || block.kind() == BlockKind::ToolResult;
+            let bodies = message.blocks().filter(|block| block.row.body.is_some() && asked(block));
             let own: Vec<_> = bodies.map(|block| (block.index, text.clone())).collect();
             let now = counted[message.index % counted.len()];
             if own.is_empty() || (now == 0 && message.index % 2 == 0) {
