@@ -6,7 +6,7 @@ use crate::masks::{self, Masked, Reason};
 use crate::meter::TokenCount;
 use crate::meter::bounds::Asked;
 use crate::pairs::ScanOptions;
-use crate::results::open_results;
+use crate::results::{self, OpenResult};
 use crate::splice::SpliceError;
 use crate::transcript::Transcript;
 
@@ -35,26 +35,29 @@ impl Saving<'_> {
         if self.bound { count.hi } else { count.n }
     }
 
-    /// How many of these messages it takes, about: the others need not be counted.
-    fn enough(&self, masked: &[Masked], each: &[TokenCount]) -> usize {
-        let Some(mut over) = self.over_tokens else {
-            return masked.len();
-        };
-        let saved = masked.iter().map(|(message, lines)| {
-            let tokens = each.get(*message).map_or(0, |count| self.number(count));
-            tokens.cast_signed() - (LINE_TOKENS * lines.len() as u64).cast_signed()
-        });
-        let needed = saved.take_while(|saved| {
-            let more = over > 0;
-            over -= saved;
-            more
-        });
-        needed.count()
+    /// As many of the messages to come as it takes, about: the others need not be counted, nor found.
+    fn enough(&self, coming: &mut impl Iterator<Item = Masked>, each: &[TokenCount]) -> Vec<Masked> {
+        let mut over = self.over_tokens;
+        let mut enough = Vec::new();
+        while !is_met(over)
+            && let Some((message, lines)) = coming.next()
+        {
+            let tokens = each.get(message).map_or(0, |count| self.number(count));
+            let saved = tokens.cast_signed() - (LINE_TOKENS * lines.len() as u64).cast_signed();
+            over = over.map(|over| over - saved);
+            enough.push((message, lines));
+        }
+        enough
     }
 }
 
+/// Whether nothing more is to be saved.
+fn is_met(over: Option<i64>) -> bool {
+    over.is_some_and(|over| over <= 0)
+}
+
 /// The messages of a range in which lines stand for old results, in order, and what each saves: those of
-/// [`open_results`] with the lines of [`masks::masks`], as far as they save anything and until enough is saved. O(messages)
+/// [`results::open_results`] with the lines of [`masks::masks`], as far as they save anything and until enough is saved. O(messages)
 /// after the first count, and the bytes of those that change.
 ///
 /// # Errors
@@ -66,31 +69,29 @@ pub fn mask_old(
     saving: &Saving<'_>,
 ) -> Result<Vec<(Masked, u64)>, SpliceError> {
     let encoding = saving.asked.encoding;
-    let results = open_results(transcript, options, encoding, messages);
-    let old = results.iter().map(|result| (result, Reason::Old));
-    let masked = masks::masks(old, encoding, saving.least_tokens);
+    let masked = |results: Vec<OpenResult>| {
+        let old = results.iter().map(|result| (result, Reason::Old));
+        masks::masks(old, encoding, saving.least_tokens)
+    };
+    let mut coming = results::by_message(transcript, options, encoding, messages).flat_map(masked);
     let each = transcript.each_tokens(&saving.asked);
     let mut over = saving.over_tokens;
-    let is_met = |over: Option<i64>| over.is_some_and(|over| over <= 0);
-    let mut saved = Vec::with_capacity(masked.len());
-    let mut at_once = saving.enough(&masked, &each).max(1);
-    while let Some(some) = masked
-        .get(saved.len()..)
-        .filter(|rest| !rest.is_empty() && !is_met(over))
-    {
-        let some = some.get(..at_once).unwrap_or(some);
-        let counts = transcript.edited_tokens(&saving.asked, some)?;
-        for ((message, _), count) in some.iter().zip(&counts) {
-            let before = each.get(*message).map_or(0, |count| saving.number(count));
-            let less = before.saturating_sub(saving.number(count));
-            let taken = if is_met(over) { 0 } else { less };
-            if taken > 0 {
-                over = over.map(|over| over - (taken.cast_signed() - saving.part_tokens));
+    let mut taken = Vec::new();
+    let mut some = saving.enough(&mut coming, &each);
+    while !some.is_empty() {
+        let at_once = (2 * some.len()).min(MOST_AT_ONCE);
+        let counts = transcript.edited_tokens(&saving.asked, &some)?;
+        for (masked, count) in some.into_iter().zip(&counts) {
+            let before = each.get(masked.0).map_or(0, |count| saving.number(count));
+            let saved = before.saturating_sub(saving.number(count));
+            if saved == 0 || is_met(over) {
+                continue;
             }
-            saved.push(taken);
+            over = over.map(|over| over - (saved.cast_signed() - saving.part_tokens));
+            taken.push((masked, saved));
         }
-        at_once = (2 * at_once).min(MOST_AT_ONCE);
+        let more = if is_met(over) { 0 } else { at_once };
+        some = coming.by_ref().take(more).collect();
     }
-    let taken = masked.into_iter().zip(saved).filter(|(_, saved)| *saved > 0);
-    Ok(taken.collect())
+    Ok(taken)
 }
