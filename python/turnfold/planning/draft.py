@@ -1,6 +1,6 @@
 """What the steps of a policy have decided so far."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
@@ -195,10 +195,10 @@ class Draft:
             at_once = min(2 * at_once, MOST_AT_ONCE)
         return self._saved_tokens > before
 
-    def take(self, edits: Sequence[EditBlocks], saved: Sequence[int]) -> None:
-        """Put edits of messages that had none, each of which saves so many tokens."""
-        for edit, tokens in zip(edits, saved, strict=True):
-            self.edited[edit.start], self._saved[edit.start] = edit, tokens
+    def take(self, edits: Mapping[int, EditBlocks], saved: Sequence[int]) -> None:
+        """Put edits of messages that had none, by message: each saves so many tokens."""
+        self.edited.update(edits)
+        self._saved.update(zip(edits, saved, strict=True))
         self._saved_tokens += sum(saved)
 
     def strip(self, index: int, stripped: Stripped) -> None:

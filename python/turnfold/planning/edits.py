@@ -77,7 +77,8 @@ def _mask_all(draft: Draft, step: MaskResults) -> bool:
         over_tokens=draft.tokens_with_most() - draft.target_tokens if draft.target_is_limit else None,
         part_tokens=draft.rounded_tokens,
     )
-    edits = [EditBlocks(index, index + 1, replaced=texts) for index, texts in zip(messages, lines, strict=True)]
+    masked = zip(messages, lines, strict=True)
+    edits = {index: EditBlocks(index, index + 1, replaced=texts) for index, texts in masked}
     draft.take(edits, saved)
     return bool(edits)
 
