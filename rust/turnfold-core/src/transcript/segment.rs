@@ -233,20 +233,20 @@ impl Segment {
     pub(crate) fn of_parts(parts: &[(&Arc<Self>, Range<usize>)], opening: bool) -> Self {
         let bytes: usize = parts.iter().map(|(segment, range)| segment.bytes_of(range)).sum();
         let messages = parts.iter().map(|(_, range)| range.len()).sum();
+        let counted: Vec<_> = parts
+            .iter()
+            .map(|(segment, range)| (&segment.counts, range.clone(), segment.block_rows(range)))
+            .collect();
         let mut joined = Joined {
             bytes: Vec::with_capacity(bytes + 2 * messages),
             messages: Vec::with_capacity(messages),
-            rows: Rows::default(),
+            rows: Rows::with_capacity(counted.iter().map(|(_, _, blocks)| blocks.len()).sum()),
             gaps: if opening { Gaps::opening() } else { Gaps::amid() },
             listed: true,
         };
         for (segment, range) in parts {
             joined.add(segment, range);
         }
-        let counted: Vec<_> = parts
-            .iter()
-            .map(|(segment, range)| (&segment.counts, range.clone(), segment.block_rows(range)))
-            .collect();
         let source = SourceBytes(Arc::new(joined.bytes));
         let whole = Self::new(
             source,
