@@ -1,5 +1,6 @@
 """Compacts the transcripts of one file into another, and records what became of each."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -305,10 +306,7 @@ def _used(attempts: Sequence[Attempt]) -> Usage | None:
 
 
 def _codes(found: Sequence[Finding]) -> dict[str, int]:
-    codes: dict[str, int] = {}
-    for finding in found:
-        codes[finding.code] = codes.get(finding.code, 0) + 1
-    return codes
+    return dict(Counter(finding.code for finding in found))
 
 
 def _tokens(before: TokenCount, after: TokenCount) -> TokensBeforeAfter:

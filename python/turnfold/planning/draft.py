@@ -26,7 +26,7 @@ from turnfold.planning.rewritten import texts_of_each
 from turnfold.planning.selection import NotSelected, Selection
 from turnfold.transcript import Transcript
 
-MOST_AT_ONCE: Final = 64
+_MOST_AT_ONCE: Final = 64
 """Edits are counted together, so many at most: the kernel is entered once for them."""
 
 
@@ -170,12 +170,12 @@ class Draft:
                 del self.edited[index]
                 self._saved_tokens -= self._saved.pop(index)
 
-    def edit(self, edits: Iterable[EditBlocks], at_once: int = 1) -> bool:
+    def edit(self, edits: Iterable[EditBlocks]) -> bool:
         """Put each edit in the place of what was decided for its message, if it saves more, until the target is met.
 
-        Returns whether any did. `edits` is read as far as it is needed, and up to as far again, or `at_once`.
+        Returns whether any did. `edits` is read as far as it is needed, and up to as far again.
         """
-        coming, saved, before = iter(edits), self._saved, self._saved_tokens
+        coming, saved, before, at_once = iter(edits), self._saved, self._saved_tokens, 1
         transcript, measure = self.transcript, self.measure
         while not self.is_met() and (some := list(islice(coming, at_once))):
             texts = texts_of_each(transcript, some, measure.encoding)
@@ -192,7 +192,7 @@ class Draft:
                 over -= more - rounded if earlier is None else more
                 self._saved_tokens += more
                 self.edited[index], saved[index] = edit, more + (earlier or 0)
-            at_once = min(2 * at_once, MOST_AT_ONCE)
+            at_once = min(2 * at_once, _MOST_AT_ONCE)
         return self._saved_tokens > before
 
     def take(self, edits: Mapping[int, EditBlocks], saved: Sequence[int]) -> None:

@@ -1,6 +1,6 @@
 """Steps that leave messages where they are and change texts of their tool results."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from operator import itemgetter
 from typing import Final
@@ -13,9 +13,6 @@ from turnfold.planning.draft import Draft
 from turnfold.planning.rewritten import replacing
 from turnfold.planning.scope import on_grid, resolved, spares, tail_start
 from turnfold.transcript import Transcript
-
-_LINE_TOKENS: Final = 32
-"""What a message keeps of a masked result, about: more than most do."""
 
 _BY_MESSAGE: Final = itemgetter(0)
 
@@ -138,19 +135,7 @@ def _mask(draft: Draft, results: list[OpenResult], reasons: list[MaskReason], mi
         replacing(edited[index], texts) if index in edited else EditBlocks(index, index + 1, replaced=texts)
         for index, texts in zip(messages, lines, strict=True)
     )
-    return draft.edit(edits, _enough(draft, messages, lines))
-
-
-def _enough(draft: Draft, messages: Sequence[int], lines: Sequence[tuple[tuple[int, str], ...]]) -> int:
-    """Return how many of the masked messages it takes to meet the target, about: the others need not be counted."""
-    over = draft.tokens_with_most() - draft.target_tokens
-    if draft.target_is_limit:
-        each = draft.measure.each
-        for enough, (index, texts) in enumerate(zip(messages, lines, strict=True)):
-            if over <= 0:
-                return enough
-            over -= each[index] - _LINE_TOKENS * len(texts)
-    return max(len(messages), 1)
+    return draft.edit(edits)
 
 
 def _reads(transcript: Transcript) -> frozenset[tuple[int, int]]:
