@@ -101,6 +101,13 @@ impl Table {
         if size > self.limit_bytes / 4 {
             return;
         }
+        // What is replaced is let go of by another thread than the one that made it, which both pay for.
+        if self
+            .find(&transcript.landmarks)
+            .is_some_and(|entry| entry.transcript.is_twin(transcript))
+        {
+            return;
+        }
         let entry = Arc::new(Entry {
             transcript: transcript.clone(),
             size,

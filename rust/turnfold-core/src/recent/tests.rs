@@ -55,6 +55,33 @@ fn the_last_body_that_shares_most_is_found() {
 }
 
 #[test]
+fn a_body_that_is_there_already_stays_as_it_is() {
+    let table = Table::new(1 << 20);
+    let first = read(&body("one", 9_000));
+    table.add(&first);
+    let grown = |end: &str| {
+        let mut longer = body("one", 9_000);
+        longer.truncate(longer.len() - 2);
+        longer.extend_from_slice(format!(r#",{{"role":"user","content":"{end}"}}]}}"#).as_bytes());
+        Transcript::extend_from(&first, Arc::new(longer)).unwrap()
+    };
+    let found = || table.find(&first.landmarks).unwrap();
+    table.add(&grown("more"));
+    let kept = found();
+    table.add(&grown("more"));
+    assert!(Arc::ptr_eq(&kept, &found()));
+    // As long, but another one; and one that was read in another way.
+    table.add(&grown("MORE"));
+    assert!(!Arc::ptr_eq(&kept, &found()));
+    let kept = found();
+    table.add(&Transcript {
+        named: true,
+        ..grown("MORE")
+    });
+    assert!(!Arc::ptr_eq(&kept, &found()));
+}
+
+#[test]
 fn the_table_stays_within_its_bound_and_keeps_what_is_asked_for() {
     let table = Table::new(1 << 20);
     let wanted = body("wanted", 4_000);

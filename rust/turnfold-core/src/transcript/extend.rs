@@ -12,6 +12,9 @@ use crate::meter::CountMemo;
 use crate::prefix::common_prefix;
 use crate::recent;
 
+/// So many bytes that are not one in memory are compared where two transcripts may be of one body.
+const TWIN_BYTES: usize = 32 << 10;
+
 /// Messages at the start of a body that another transcript has, byte for byte.
 struct Shared {
     messages: usize,
@@ -38,6 +41,26 @@ impl Transcript {
             }),
             None => Self::from_json(source, previous.named.then(|| previous.format.name())),
         }
+    }
+
+    /// Whether both were read from the same bytes in the same way, as shows without a long look: most of them are one in
+    /// memory.
+    pub(crate) fn is_twin(&self, other: &Self) -> bool {
+        let mut left = TWIN_BYTES;
+        let mut is_same = |(own, others): (&Arc<Segment>, &Arc<Segment>)| {
+            Arc::ptr_eq(own, others) || {
+                let bytes = own.source.bytes();
+                let start = |segment: &Segment| segment.messages().first().map(|message| message.span.start);
+                bytes.len() <= left && {
+                    left -= bytes.len();
+                    bytes == others.source.bytes() && own.len() == others.len() && start(own) == start(others)
+                }
+            }
+        };
+        self.named == other.named
+            && Arc::ptr_eq(&self.head, &other.head)
+            && self.segments.len() == other.segments.len()
+            && self.segments.iter().zip(&other.segments).all(&mut is_same)
     }
 
     /// `None` where `body` must be read as a whole, to be refused or because too little is shared.
