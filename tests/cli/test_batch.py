@@ -314,10 +314,10 @@ def test_a_file_that_cannot_be_read_is_one_record(run, inputs, tmp_path):
 def test_a_file_that_cannot_be_written_leaves_the_others(run, inputs, undisturbed, tmp_path, monkeypatch):
     real = PartFile.write
 
-    def full(self: PartFile, data: bytes) -> None:
+    def full(self: PartFile, data: bytes, ending: bytes) -> None:
         if self.path.name == "many.jsonl" and self.settled():
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(self, data)
+        real(self, data, ending)
 
     monkeypatch.setattr(PartFile, "write", full)
     ran = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--json")

@@ -184,7 +184,7 @@ def test_what_ends_its_process_twice_is_a_failure_in_its_place(monkeypatch, fata
         assert has_key(document, one.key, ANY)
         if index in fatal:
             assert (record.status, record.reason, record.index) == ("failed", "process_ended", index)
-            assert (one.body, one.failed) == (b"\n", True)
+            assert (one.body, one.failed) == (b"", True)
             assert "it may need more memory" in one.faults[0].line()
         else:
             assert (one.body, one.key) == (expected[index].body, expected[index].key)

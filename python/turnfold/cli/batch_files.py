@@ -231,7 +231,7 @@ class BatchRun:
         if reported:
             run.written, run.failed = run.written or not made.failed, run.failed or made.failed
         if made.body is not None:
-            run.part.write(made.body)
+            run.part.write(made.body, item.ending)
         run.waiting.append(JournaledDocument(done.task.number, made.key, made.records))
         self.totals.documents += 1
         self.totals.bytes += item.size

@@ -25,8 +25,9 @@ class Made(msgspec.Struct, frozen=True):
     """What came of a document.
 
     `records` is the JSON array of what is reported of its transcripts, as it goes into the journal and to the user;
-    `faults` are those of them that failed. `body` is what to write, with the line's end; None is nothing. `failed` says
-    that every transcript did. `key` is the document's digest. With `unread` there is none of this: reading it failed.
+    `faults` are those of them that failed. `body` is what to write, without the line's end; None is nothing, not even
+    that. `failed` says that every transcript did. `key` is the document's digest. With `unread` there is none of this:
+    reading it failed.
     """
 
     records: bytes = NO_RECORDS
@@ -68,8 +69,8 @@ def made_of(
     `body` is None where every transcript of it failed. Such a one leaves a blank line where it stood in JSON lines.
     """
     failed = body is None
-    if document.layout == "jsonl" and not document.is_log:
-        body = (body or b"") + document.ending
+    if body is None and document.layout == "jsonl" and not document.is_log:
+        body = b""
     return Made(
         msgspec.json.encode([record for record, _ in outcomes]),
         body,
