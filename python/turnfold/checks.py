@@ -238,8 +238,8 @@ def find_split(
 ) -> SplitPoint | None:
     """Find the legal cut that keeps what is asked, or the nearest one that keeps more; None where there is none.
 
-    For `KeepTokens`, which is a limit, the nearest one that keeps less. Who asks more than once asks
-    `split_points(...)`.
+    For `KeepTokens`, which is a limit, the nearest one that keeps less; of what nobody counted before, little more than
+    it keeps is counted. Who asks more than once asks `split_points(...)`.
     """
     kernel, told = kernel_of(transcript), _told(options)
     choice = _core.find_split(kernel, told, *_kept(keep), transcript.encoding(encoding, model))

@@ -347,19 +347,20 @@ pub struct SplitChoice {
 /// The legal cut for a wish, with tokens counted by `encoding` (the upper bound of each tail's count).
 /// See [`find_split_by`].
 pub fn find_split(transcript: &Transcript, splits: &Splits, keep: Keep, encoding: Encoding) -> Option<SplitChoice> {
-    let tail_tokens = |index| transcript.tokens(encoding, Some(index..transcript.len())).hi;
-    find_split_by(transcript, splits, keep, tail_tokens)
+    find_split_by(transcript, splits, keep, |limit| {
+        transcript.tail_within(encoding, limit)
+    })
 }
 
 /// The legal cut for a wish. Messages and turns snap to the nearest legal cut at or before the requested one, so that
 /// never less than asked for is kept; tokens snap to the nearest at or after it, so that never more is. `None` where
-/// there is no such cut. `tail_tokens(k)` is the upper bound of the tokens of `messages[k..]` and falls with `k`; it is
-/// asked O(log messages) times, and only for `Keep::Tokens`.
+/// there is no such cut. `tail_within` says where the longest tail of at most so many tokens starts; it is asked only for
+/// `Keep::Tokens`.
 pub fn find_split_by(
     transcript: &Transcript,
     splits: &Splits,
     keep: Keep,
-    mut tail_tokens: impl FnMut(usize) -> u64,
+    tail_within: impl FnOnce(u64) -> usize,
 ) -> Option<SplitChoice> {
     let (lowest, highest) = (splits.lowest, splits.highest);
     let (requested, index) = match keep {
@@ -371,16 +372,8 @@ pub fn find_split_by(
             at_least(splits, first.map_or(lowest, |turn| turn.start))
         }
         Keep::Tokens(limit) => {
-            let (mut fits, mut over) = (highest, lowest);
-            while over < fits {
-                let middle = over + (fits - over) / 2;
-                if tail_tokens(middle) <= limit {
-                    fits = middle;
-                } else {
-                    over = middle + 1;
-                }
-            }
-            (fits, splits.at_or_after(fits))
+            let requested = tail_within(limit).clamp(lowest, highest);
+            (requested, splits.at_or_after(requested))
         }
     };
     let index = index?;

@@ -186,6 +186,32 @@ fn going_on_from_what_was_edited_is_parsed_and_counted_by_what_is_new_alone() {
     }
 }
 
+#[test]
+fn a_tail_is_counted_with_little_before_it() {
+    for name in ["openai.chat", "anthropic.messages"] {
+        let messages = steps(name, 4_000_000..4_000_800);
+        let read = |named| Transcript::read_whole(body(&messages), Some(named)).unwrap();
+        let limit = read(name).tokens(Encoding::O200kBase, None).n / 4;
+        // Of another number, each as long as before.
+        let messages = steps(name, 5_000_000..5_000_800);
+        let read = Transcript::read_whole(body(&messages), Some(name)).unwrap();
+        let (start, work) = of(|| read.tail_within(Encoding::O200kBase, limit));
+        let tail: usize = messages.iter().skip(start - 1).map(String::len).sum();
+        let before: usize = messages.iter().skip(start - 40).take(40).map(String::len).sum();
+        assert!(start > messages.len() / 2);
+        assert!(work.counted <= tail + before, "{work:?} of {tail}");
+        let (again, work) = of(|| read.tail_within(Encoding::O200kBase, limit));
+        assert_eq!((again, work.counted), (start, 0));
+        // A longer one: what was counted is not counted again.
+        let (first, longer) = of(|| read.tail_within(Encoding::O200kBase, 2 * limit));
+        let all: usize = messages.iter().map(String::len).sum();
+        assert!(
+            first < start && longer.counted <= all - tail + before,
+            "{longer:?} of {all}"
+        );
+    }
+}
+
 /// The messages of one step of a session.
 type Step = fn(usize) -> Vec<String>;
 

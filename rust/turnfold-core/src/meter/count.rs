@@ -225,7 +225,7 @@ impl Segment {
     }
 
     /// Hands what one message costs to `take`: remembered, or counted and remembered.
-    fn look_up_or_count<T>(
+    pub(super) fn look_up_or_count<T>(
         &self,
         message: &Message,
         format: &'static dyn WireFormat,

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use turnfold_tokens::Encoding;
 
+use self::tail::TailSums;
 use crate::formats::Section;
 
 pub mod bounds;
@@ -14,6 +15,7 @@ mod estimate;
 pub mod media;
 pub mod models;
 mod slots;
+mod tail;
 
 pub(crate) use slots::Slots;
 
@@ -233,6 +235,7 @@ fn difference(later: TokenCount, earlier: TokenCount) -> TokenCount {
 #[derive(Debug, Default)]
 pub struct CountMemo {
     slots: Slots<Arc<Counts>>,
+    tails: Slots<TailSums>,
 }
 
 impl CountMemo {
@@ -255,6 +258,17 @@ impl CountMemo {
     /// Whether the segment is counted in `encoding`.
     pub(crate) fn is_counted(&self, encoding: Encoding) -> bool {
         self.slots.get(slot_of(encoding)).is_some()
+    }
+
+    /// What the last messages cost, where only those were asked for.
+    pub(crate) fn tail(&self, encoding: Encoding) -> Option<&TailSums> {
+        self.tails.get(slot_of(encoding))
+    }
+
+    /// Keeps what the last messages cost, unless that is there already; either way what is kept. `None` where there is no
+    /// such slot.
+    pub(crate) fn put_tail(&self, encoding: Encoding, sums: TailSums) -> Option<&TailSums> {
+        Some(self.tails.place(slot_of(encoding))?.get_or_init(|| sums))
     }
 
     /// The counts of parts of segments, one after the other, for the encodings that all are counted in. A part is its

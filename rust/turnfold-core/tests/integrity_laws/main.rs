@@ -196,7 +196,8 @@ proptest! {
         let t = sample.transcript();
         let cuts = splits(&t, &sample.options);
         let tail = |k: usize| weights.iter().cycle().take(t.len()).skip(k).sum::<u64>();
-        let choose = |keep| find_split_by(&t, &cuts, keep, tail);
+        let within = |limit| (0..=t.len()).find(|&k| tail(k) <= limit).unwrap();
+        let choose = |keep| find_split_by(&t, &cuts, keep, within);
 
         let kept = choose(Keep::Messages(wish)).unwrap();
         prop_assert_eq!(kept.requested, t.len().saturating_sub(wish).max(t.leading()));
