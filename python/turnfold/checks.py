@@ -5,7 +5,7 @@ import functools
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Final, Literal, TypeVar, assert_never
+from typing import Final, Literal, Protocol, TypeVar, assert_never
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
@@ -326,8 +326,20 @@ def compare_prefix(
     return PrefixReport(shared_bytes, messages, tokens, first_difference, before_is_prefix, ignoring_cache_markers)
 
 
+class Stretch(Protocol):
+    """What has a first message and one behind its last, such as a range or the tile of a plan."""
+
+    @property
+    def start(self) -> int:
+        """The first message."""
+
+    @property
+    def stop(self) -> int:
+        """The one behind the last."""
+
+
 def identifiers_around(
-    transcript: Transcript, ranges: Iterable[range], result: Transcript, tail: int, *, known: Sequence[str] = ()
+    transcript: Transcript, ranges: Iterable[Stretch], result: Transcript, tail: int, *, known: Sequence[str] = ()
 ) -> tuple[list[str], list[bool], list[bool]]:
     """Say of identifiers whether they occur in `result` before message `tail`, and whether from it on.
 

@@ -38,7 +38,10 @@ def detail_report(source: Transcript, result: Applied) -> DetailReport:
     One is kept where the result holds it letter for letter, on the edges of words. Linear in the bytes of both.
     """
     holes = (tile for tile in result.plan.tiles if isinstance(tile, SummaryHole))
-    changed = (*(gone for hole in holes for gone in hole.gone), *edited_or_dropped(result.plan))
+    changed = (
+        *(gone for hole in holes for gone in hole.gone),
+        *(range(tile.start, tile.stop) for tile in edited_or_dropped(result.plan)),
+    )
     found = _details(source, sorted(changed, key=lambda part: part.start))
     kept = result.transcript.surviving([detail.text for detail in found])
     return DetailReport(

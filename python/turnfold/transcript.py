@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeVar, cast
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
@@ -123,9 +123,11 @@ class Transcript:
 
         All others keep bytes, objects and counts. O(bytes).
         """
-        kernel, edited = self._edit(self.kernel.edited, edits), {index for index, _ in edits}
-        places = () if self._objects is None else range(len(self))
-        return self.rearranged(kernel, [None if index in edited else index for index in places])
+        kernel = self._edit(self.kernel.edited, edits)
+        if self._objects is None:
+            return type(self)(kernel)
+        edited = {index for index, _ in edits}
+        return self.rearranged(kernel, [None if index in edited else index for index in range(len(self))])
 
     def without_blocks(self, message_index: int, block_indexes: Iterable[int]) -> bytes | None:
         """Return the JSON of one message without some of its blocks; every other byte stays.
@@ -391,12 +393,7 @@ class Transcript:
         return self.kernel.block_tokens(self.encoding(encoding, model), self._index(message_index))
 
     def edited_tokens(
-        self,
-        edits: Iterable[tuple[int, Texts]],
-        *,
-        bound: bool,
-        encoding: str | None = None,
-        model: str | None = None,
+        self, edits: Iterable[tuple[int, Texts]], *, bound: bool, encoding: str | None = None, model: str | None = None
     ) -> list[int]:
         """Count what messages would, each with the texts of some blocks replaced as in `rewrite`: one number an edit.
 
@@ -406,11 +403,12 @@ class Transcript:
         return self._edit(count, edits)
 
     def _edit(self, edit: Callable[[_Edits], _T], edits: Iterable[tuple[int, Texts]]) -> _T:
-        given = [(index, texts if isinstance(texts, tuple) else tuple(texts.items())) for index, texts in edits]
+        given = list(edits)
         try:
-            return edit(given)
-        except OverflowError:  # an index that is negative, or larger than any machine's
-            return edit([(self._index(index), _in_range(texts)) for index, texts in given])
+            return edit(cast(_Edits, given))
+        except (TypeError, OverflowError):  # no pairs yet, or an index that is negative or larger than any machine's
+            pass
+        return edit([(self._index(index), _in_range(texts)) for index, texts in given])
 
     def encoding_and_label(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         """Return that encoding, and how sure it is that it is the model's."""
@@ -429,10 +427,11 @@ class Transcript:
         return message_index
 
 
-def _in_range(texts: tuple[tuple[int, str], ...]) -> tuple[tuple[int, str], ...]:
-    if texts and min(texts)[0] < 0:
-        raise ArgumentError(f"There is no block {min(texts)[0]}")
-    return tuple((min(block_index, sys.maxsize), text) for block_index, text in texts)
+def _in_range(texts: Texts) -> tuple[tuple[int, str], ...]:
+    pairs = texts if isinstance(texts, tuple) else tuple(texts.items())
+    if pairs and min(pairs)[0] < 0:
+        raise ArgumentError(f"There is no block {min(pairs)[0]}")
+    return tuple((min(block_index, sys.maxsize), text) for block_index, text in pairs)
 
 
 def _ends(part: range) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from turnfold.by_rule import carry_out, compact_by_rule
-from turnfold.checks import scan
+from turnfold.checks import findings
 from turnfold.cli.compact_record import (
     BeforeAfter,
     CompactRecord,
@@ -250,7 +250,7 @@ def failure_of(
 
 def _unchanged(one: Compacted, target: Target, *, reason: str, text: str, before: TokenCount) -> CompactRecord:
     transcript = one.transcript
-    found = () if transcript is None else scan(transcript).findings
+    found = () if transcript is None else findings(transcript)
     messages = 0 if transcript is None else len(transcript)
     attempts = one.outcome.attempts if isinstance(one.outcome, CompactionResult | Skip) else ()
     return CompactRecord(
@@ -306,7 +306,8 @@ def _used(attempts: Sequence[Attempt]) -> Usage | None:
 
 
 def _codes(found: Sequence[Finding]) -> dict[str, int]:
-    return dict(Counter(finding.code for finding in found))
+    # Mostly there are none, and no counter is made for that.
+    return dict(Counter([finding.code for finding in found])) if found else {}
 
 
 def _tokens(before: TokenCount, after: TokenCount) -> TokensBeforeAfter:

@@ -142,7 +142,7 @@ class CompactionResult(Applied):
         )
 
 
-_CHANGES: Final = (SummaryHole, EditBlocks, DropRange)
+_CHANGES: Final = frozenset({SummaryHole, EditBlocks, DropRange})
 _APPLIED: Final = tuple(field.name for field in fields(Applied))
 
 
@@ -191,15 +191,14 @@ def parts_of(
     edits = texts_of_each(transcript, tiles_of(EditBlocks, tiles), encoding)
     edited = transcript.edited(edits) if edits else transcript
     parts: list[range | bytes] = []
-    start = stop = tiles[0].start if tiles else 0
+    start, stop = (tiles[0].start, tiles[-1].stop) if tiles else (0, 0)
     summary_at: int | None = None
     waiting = iter(summaries)
     for tile in tiles:
-        if (type(tile) is EditBlocks and not tile.stripped) or isinstance(tile, KeepRange):
-            stop = tile.stop
+        if type(tile) is KeepRange or (type(tile) is EditBlocks and not tile.stripped):
             continue
-        parts.append(range(start, stop))
-        start = stop = tile.stop
+        parts.append(range(start, tile.start))
+        start = tile.stop
         match tile:
             case EditBlocks(stripped=blocks) | StripBlocks(blocks=blocks):
                 parts.append(stripped_message(edited, tile.start, blocks))
@@ -208,7 +207,7 @@ def parts_of(
                     summary_at = sum(len(part) if isinstance(part, range) else 1 for part in parts)
                 parts.append(next(waiting))
                 parts += [_kept(transcript, one) for one in kept]
-            case DropRange():
+            case DropRange() | KeepRange():
                 pass
             case _:
                 assert_never(tile)
@@ -263,9 +262,9 @@ def _judge(
 def _task_kept(transcript: Transcript, plan: CompactionPlan, opened: Sequence[Opening]) -> TaskKept:
     if opened and opened[0].task_kept != "absent":
         return opened[0].task_kept
-    first = next((index for index, speaker in enumerate(transcript.speakers) if speaker == "user"), None)
-    if first is None:
+    if "user" not in transcript.speakers:
         return "absent"
+    first = transcript.speakers.index("user")
     holding = next((tile for tile in plan.tiles if first < tile.stop), None)
     return "dropped" if isinstance(holding, DropRange) else "message"
 
@@ -276,12 +275,6 @@ def _identifiers(
     """Compare what went with what is there now. Linear in all bytes."""
     replaced = [name for opening in opened for name in opening.identifiers]
     around = checks.identifiers_around(transcript, edited_or_dropped(plan), result, _tail(result, plan), known=replaced)
-    written = tuple(dict.fromkeys(name for text in texts for name in meter.identifiers(_own_words(text))))
-    # What the source names needs no second look. Of its names, which may be many, no set is made.
-    told = set(written)
-    source = {name for name in around[0] if name in told}
-    unseen = [name for name in written if name not in source]
-    strange = {name for name, known in zip(unseen, transcript.surviving(unseen), strict=True) if not known}
     kept, lost, later = list[str](), list[str](), list[str]()
     for name, before, behind in zip(*around, strict=True):
         (kept if before or behind else lost).append(name)
@@ -290,18 +283,27 @@ def _identifiers(
     return IdentifierReport(
         kept=tuple(kept),
         lost=tuple(lost),
-        new=tuple(name for name in written if name in strange),
+        new=_from_nowhere(transcript, around[0], texts) if texts else (),
         referenced_later=tuple(later),
     )
 
 
-def edited_or_dropped(plan: CompactionPlan) -> list[range]:
-    """Return the messages that `plan` changes where they are or leaves out, without those of its holes.
+def _from_nowhere(transcript: Transcript, source: Sequence[str], texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the identifiers of `texts` that are not in `source`, which the transcript names, nor elsewhere in it."""
+    written = tuple(dict.fromkeys(name for text in texts for name in meter.identifiers(_own_words(text))))
+    # Of the names of the source, which may be many, no set is made.
+    told = set(written).intersection(source)
+    unseen = [name for name in written if name not in told]
+    return tuple(name for name, known in zip(unseen, transcript.surviving(unseen), strict=True) if not known)
+
+
+def edited_or_dropped(plan: CompactionPlan) -> list[EditBlocks | DropRange]:
+    """Return the tiles that change messages where they are or leave them out.
 
     What the provider has folded is not among them: that is its own to keep.
     """
     return [
-        range(tile.start, tile.stop)
+        tile
         for tile in plan.tiles
         if type(tile) is EditBlocks or (type(tile) is DropRange and tile.because == "policy")
     ]
@@ -309,7 +311,7 @@ def edited_or_dropped(plan: CompactionPlan) -> list[range]:
 
 def _tail(result: Transcript, plan: CompactionPlan) -> int:
     """Return where in a result begins what it kept behind the last change."""
-    changes = (tile.stop for tile in reversed(plan.tiles) if isinstance(tile, _CHANGES))
+    changes = (tile.stop for tile in reversed(plan.tiles) if type(tile) in _CHANGES)
     return len(result) - (plan.messages - next(changes, 0))
 
 

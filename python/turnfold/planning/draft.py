@@ -1,5 +1,6 @@
 """What the steps of a policy have decided so far."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -261,20 +262,23 @@ class Draft:
                 if isinstance(tile, KeepRange | StripBlocks):
                     yield tile
 
-    def _kept(self, start: int, stop: int) -> list[Tile]:
-        """Return tiles of messages that stay, as they are or edited."""
-        tiles: list[Tile] = []
-        changed: dict[int, EditBlocks | StripBlocks] = {**self.edited}
+    def _all_stripped(self) -> Iterator[tuple[int, EditBlocks | StripBlocks]]:
+        """Return tiles of messages that lose blocks, by message; some are edited beside that."""
         for index, strip in self.stripped.items():
             edit = self.edited.get(index)
             alone = StripBlocks(index, index + 1, strip.blocks)
-            changed[index] = alone if edit is None else structs.replace(edit, stripped=strip.blocks)
-        for index in sorted(changed):
-            if start <= index < stop:
-                if start < index:
-                    tiles.append(KeepRange(start, index))
-                tiles.append(changed[index])
-                start = index + 1
+            yield index, alone if edit is None else structs.replace(edit, stripped=strip.blocks)
+
+    def _kept(self, start: int, stop: int) -> list[Tile]:
+        """Return tiles of messages that stay, as they are or edited."""
+        tiles: list[Tile] = []
+        changed = {**self.edited, **dict(self._all_stripped())} if self.stripped else self.edited
+        at = sorted(changed)
+        for index in at[bisect_left(at, start) : bisect_left(at, stop)]:
+            if start < index:
+                tiles.append(KeepRange(start, index))
+            tiles.append(changed[index])
+            start = index + 1
         if start < stop:
             tiles.append(KeepRange(start, stop))
         return tiles

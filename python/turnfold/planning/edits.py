@@ -65,13 +65,14 @@ def mask_results(draft: Draft, step: MaskResults) -> None:
 
 def _mask_all(draft: Draft, step: MaskResults) -> bool:
     """Do the same where nothing is spared or changed: in the kernel, which need not hand over what it finds."""
-    if draft.is_met():
+    over_tokens = draft.tokens_with_most() - draft.target_tokens if draft.target_is_limit else None
+    if over_tokens is not None and over_tokens <= 0:
         return False
     messages, lines, saved = draft.measure.masked(
         range(draft.kept_from, _stop(draft, step.keep, step.grid)),
         draft.options,
         min_tokens=step.scope.min_tokens,
-        over_tokens=draft.tokens_with_most() - draft.target_tokens if draft.target_is_limit else None,
+        over_tokens=over_tokens,
         part_tokens=draft.rounded_tokens,
     )
     masked = zip(messages, lines, strict=True)

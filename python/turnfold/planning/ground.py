@@ -104,8 +104,9 @@ class Ground:
     @cached_property
     def spoken(self) -> tuple[int, ...]:
         """The messages in which the user says something, earlier summaries left out."""
-        start, summaries = self.start, self.summaries
-        return tuple([index for index in self.layout.turns if index >= start and index not in summaries])
+        turns, summaries = self.layout.turns, self.summaries
+        spoken = turns[bisect_left(turns, self.start) :]
+        return tuple([index for index in spoken if index not in summaries]) if summaries else spoken
 
     @cached_property
     def words(self) -> dict[int, str | None]:
@@ -144,5 +145,9 @@ class Ground:
     def first_unanswered(self) -> int:
         """The first of the user messages at the end that the model has not answered; the length if none."""
         speakers = self.transcript.speakers
-        answered = next((i for i in range(len(speakers) - 1, -1, -1) if speakers[i] == "assistant"), -1)
-        return next((index for index in self.spoken if index > answered), len(speakers))
+        first = len(speakers)
+        for index in reversed(self.spoken):
+            if "assistant" in speakers[index:first]:
+                break
+            first = index
+        return first

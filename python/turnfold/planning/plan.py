@@ -130,15 +130,16 @@ def _fitted(
     before = draft.measure.whole
     thinking = settle_thinking(draft, policy.thinking_policy, model)
     # Below the limit but not down to the low watermark is still a compaction.
-    target = draft.target_tokens if draft.tokens_with_least() <= draft.target_tokens else limit_tokens
-    if draft.tokens_with_least() > target:
+    least = draft.tokens_with_least()
+    target = draft.target_tokens if least <= draft.target_tokens else limit_tokens
+    if least > target:
         pinned = draft.measure.fixed_tokens + draft.measure.messages(0, draft.ground.start) + draft.head_tokens
         if draft.head_tokens and pinned > target:
             text = f"The instructions and the head that stays count up to {pinned} tokens; the target is {target}."
             return Skip("budget_below_floor", text, before)
         return Skip(
             "misses_target",
-            f"{draft.tokens_with_least()} tokens would be left after every step; the target is {target}: keep less, "
+            f"{least} tokens would be left after every step; the target is {target}: keep less, "
             "take a step that summarizes, or raise the limit.",
             before,
         )
@@ -174,8 +175,8 @@ def _prefix(transcript: Transcript, tiles: tuple[Tile, ...], encoding: str | Non
 
 def _broken_where_kept(draft: Draft) -> tuple[Finding, ...]:
     """Find the errors of the input that would be in the result too: those of kept messages."""
-    errors = tuple(f for f in draft.ground.findings if f.severity == "error")
-    return tuple(f for f in errors if not any(f.message in going for going in draft.gone))
+    errors = [f for f in draft.ground.findings if f.severity == "error"]
+    return tuple([f for f in errors if not any(f.message in going for going in draft.gone)])
 
 
 _WEIGHT: tuple[SkipReason, ...] = ("no_legal_split", "no_reduction", "nothing_to_compact")

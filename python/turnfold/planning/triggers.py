@@ -77,11 +77,8 @@ def anchored(count: TokenCount, state: PlanState, messages: int, since: Callable
 
 def _decide(trigger: Trigger, facts: Facts) -> Decision | None:
     """Return the decision; None where only a window that nobody knows could make it."""
+    # Those that presets fire by come first: cases are tried one after the other.
     match trigger:
-        case OnRequest():
-            return Decision(fired=True, limit_tokens=None, text="It always fires.")
-        case ProviderOverflow():
-            return Decision(fired=facts.state.overflow, limit_tokens=None, text="The provider refused nothing.")
         case TokensOver(limit_tokens=limit):
             return _over_tokens(facts, limit)
         case ShareOver():
@@ -89,6 +86,10 @@ def _decide(trigger: Trigger, facts: Facts) -> Decision | None:
             return None if window is None else _over_tokens(facts, int(trigger.share * window))
         case AnyOf():
             return _any(trigger, facts)
+        case OnRequest():
+            return Decision(fired=True, limit_tokens=None, text="It always fires.")
+        case ProviderOverflow():
+            return Decision(fired=facts.state.overflow, limit_tokens=None, text="The provider refused nothing.")
         case AllOf():
             return _all([_decide(one, facts) for one in trigger.triggers])
         case Cooldown():
@@ -134,8 +135,9 @@ def _any(trigger: AnyOf, facts: Facts) -> Decision | None:
     known = [decision for _, decision in decisions if decision is not None]
     fired = [one for one in known if one.fired]
     # What a provider refused says nothing of a request that it has not seen.
-    decisive = [one for one, decision in decisions if decision is not None and not isinstance(one, ProviderOverflow)]
-    if len(known) < len(decisions) and not fired and not decisive:
+    if len(known) < len(decisions) and not any(
+        decision.fired or not isinstance(one, ProviderOverflow) for one, decision in decisions if decision is not None
+    ):
         return None
     return Decision(
         fired=bool(fired),
