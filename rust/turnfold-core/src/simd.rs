@@ -11,6 +11,8 @@ use wide::{CmpEq, CmpGt, i8x16};
 /// How many bytes are looked at together.
 pub(crate) const BLOCK: usize = 64;
 pub(crate) type Block = [u8; BLOCK];
+/// Tables of bits by the lower half of a byte, and by the upper one.
+pub(crate) type Halves = [[u8; 16]; 2];
 /// The words of a block.
 pub(crate) type Words = [u64; BLOCK / 8];
 
@@ -84,6 +86,10 @@ pub(crate) trait Isa {
     fn between(bytes: Self::Bytes, first: u8, last: u8) -> u64;
     /// The bytes with the bit set that tells a small letter from a capital.
     fn folded(bytes: Self::Bytes) -> Self::Bytes;
+    /// For each byte the bits that both of its halves have, by tables of what each half may have.
+    fn sorts(bytes: Self::Bytes, halves: &Halves) -> Self::Bytes;
+    /// The bits that two have.
+    fn common(bytes: Self::Bytes, others: Self::Bytes) -> Self::Bytes;
     /// `{}[]:,` (and control characters that are taken for them: nothing may start with those), white space.
     fn outside(block: &Block) -> (u64, u64);
     /// What may follow a backslash in JSON, and the `u` among it.
@@ -159,6 +165,20 @@ impl Isa for Baseline {
     }
 
     #[inline(always)]
+    fn sorts(bytes: Self::Bytes, halves: &Halves) -> Self::Bytes {
+        let [low, high] = halves;
+        bytes.map(|quarter| {
+            let sort = |byte: u8| low[usize::from(byte & 15)] & high[usize::from(byte >> 4)];
+            i8x16::new(quarter.to_array().map(|byte| sort(byte.cast_unsigned()).cast_signed()))
+        })
+    }
+
+    #[inline(always)]
+    fn common(bytes: Self::Bytes, others: Self::Bytes) -> Self::Bytes {
+        std::array::from_fn(|k| bytes[k] & others[k])
+    }
+
+    #[inline(always)]
     fn outside(block: &Block) -> (u64, u64) {
         (Self::any(block, b"{}[]:,"), Self::any(block, b" \n\r\t"))
     }
@@ -206,6 +226,12 @@ mod tests {
 
     use super::*;
 
+    /// Vowels and digits.
+    const SORTS: Halves = [
+        [2, 3, 2, 2, 2, 3, 2, 2, 2, 3, 0, 0, 0, 0, 0, 1],
+        [0, 0, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+    ];
+
     /// What each level says of a block.
     struct Said<'a>(&'a Block);
 
@@ -222,6 +248,8 @@ mod tests {
                 I::between(bytes, 0, 0x1F),
                 I::between(bytes, 0xC2, 0xE0),
                 I::between(I::folded(bytes), b'a', b'z'),
+                !I::equal(I::sorts(bytes, &SORTS), 0),
+                I::equal(I::common(I::sorts(bytes, &SORTS), bytes), 1),
             ]
         }
     }
@@ -241,6 +269,8 @@ mod tests {
                 mask(&block, |byte| byte < 0x20),
                 mask(&block, |byte| (0xC2..=0xE0).contains(&byte)),
                 mask(&block, |byte| byte.is_ascii_alphabetic()),
+                mask(&block, |byte| byte.is_ascii_digit() || b"AEIOaeio".contains(&byte)),
+                mask(&block, |byte| b"AEIOaeio".contains(&byte)),
             ];
             for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
                 prop_assert_eq!(dispatch(level, Said(&block)), wanted, "{:?}", level);

@@ -6,6 +6,7 @@
 
 mod marks;
 mod paths;
+mod prefilter;
 mod scan;
 mod survival;
 mod vocabulary;
@@ -273,7 +274,7 @@ pub fn extract_messages(transcript: &Transcript, ranges: impl IntoIterator<Item 
 /// Which identifiers occur in the messages of `transcript` before `tail`, and which in those from it on: one flag each.
 /// Linear in all bytes.
 pub fn around_tail<S: AsRef<str>>(identifiers: &[S], transcript: &Transcript, tail: usize) -> (Vec<bool>, Vec<bool>) {
-    let mut watch = Watch::new(identifiers);
+    let mut watch = Watch::new(identifiers).for_literals();
     let mut early = None;
     let mut room = Unescaping::default();
     for message in transcript.messages() {
@@ -281,7 +282,12 @@ pub fn around_tail<S: AsRef<str>>(identifiers: &[S], transcript: &Transcript, ta
             early = Some(watch.restart());
         }
         for block in message.blocks() {
-            block.each_text(&mut room, |text| watch.feed(text));
+            let source = block.segment.source.bytes();
+            for text in block.text_spans() {
+                if watch.may_find_in(text.span.of(source)) {
+                    watch.feed(&text.read_in(source, &mut room));
+                }
+            }
         }
     }
     let found = watch.restart();

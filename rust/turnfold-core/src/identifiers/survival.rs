@@ -3,6 +3,7 @@
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::marks::each_word;
+use super::prefilter::Prefilter;
 use crate::keyed::{Keyed, hash};
 
 /// Most identifiers that are told apart by one word; more than that are looked for by an automaton.
@@ -27,6 +28,9 @@ pub struct Watch {
     crowded: Option<(AhoCorasick, Vec<usize>)>,
     found: Vec<bool>,
     open: usize,
+    prefilter: Option<Prefilter>,
+    /// Whether others are open than those that it looks for.
+    stale: bool,
 }
 
 /// An identifier and its longest word.
@@ -74,10 +78,30 @@ impl Watch {
             open: names.iter().filter(|name| !name.text.is_empty()).count(),
             found: vec![false; names.len()],
             crowded: automaton.map(|automaton| (automaton, crowded)),
-            names,
             by_word,
             sieve,
+            prefilter: None,
+            stale: true,
+            names,
         }
+    }
+
+    /// The same, for who asks [`Self::may_find_in`] first.
+    pub(crate) fn for_literals(mut self) -> Self {
+        self.prefilter = Prefilter::of(self.names.iter().map(|name| &*name.text));
+        self
+    }
+
+    /// Whether [`Self::feed`] may find one more in the text of `literal`: a JSON string that was read without an error, or
+    /// a text as it stands. Linear in its length.
+    pub(crate) fn may_find_in(&mut self, literal: &[u8]) -> bool {
+        let Some(prefilter) = &mut self.prefilter else {
+            return self.open > 0;
+        };
+        if std::mem::take(&mut self.stale) {
+            prefilter.seek(&self.found);
+        }
+        self.open > 0 && prefilter.may_hold(literal)
     }
 
     /// Marks the identifiers that occur in `text`. Linear in its length, times the identifiers that end at one place.
@@ -92,6 +116,8 @@ impl Watch {
             crowded,
             found,
             open,
+            stale,
+            ..
         } = self;
         if !by_word.is_empty() {
             each_word(text, |start, stop| {
@@ -106,6 +132,7 @@ impl Watch {
                     if !*found && name.is_around(text, start) {
                         *found = true;
                         *open -= 1;
+                        *stale = true;
                         sieve.remove(word);
                     }
                 }
@@ -124,6 +151,7 @@ impl Watch {
             if !*found && stands_alone(text, hit.start(), hit.end()) {
                 *found = true;
                 *open -= 1;
+                *stale = true;
                 if *open == 0 {
                     return;
                 }
@@ -135,6 +163,7 @@ impl Watch {
     pub fn restart(&mut self) -> Vec<bool> {
         self.open = self.names.iter().filter(|name| !name.text.is_empty()).count();
         self.sieve.refill();
+        self.stale = true;
         let none = vec![false; self.names.len()];
         std::mem::replace(&mut self.found, none)
     }

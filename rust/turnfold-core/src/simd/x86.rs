@@ -5,12 +5,13 @@ use std::arch::x86_64::{
     _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_min_epu8, _mm256_movemask_epi8, _mm256_mul_epu32, _mm256_or_si256,
     _mm256_set1_epi8, _mm256_set1_epi64x, _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_shuffle_epi32,
     _mm256_slli_epi64, _mm256_srli_epi16, _mm256_srli_epi64, _mm256_storeu_si256, _mm256_sub_epi8, _mm256_xor_si256,
-    _mm512_add_epi64, _mm512_cmpeq_epi8_mask, _mm512_cmple_epu8_mask, _mm512_loadu_si512, _mm512_mul_epu32,
-    _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_shuffle_epi32, _mm512_slli_epi64, _mm512_srli_epi64,
-    _mm512_storeu_si512, _mm512_sub_epi8, _mm512_xor_si512,
+    _mm512_add_epi64, _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask, _mm512_cmple_epu8_mask,
+    _mm512_loadu_si512, _mm512_mul_epu32, _mm512_or_si512, _mm512_set1_epi8, _mm512_set1_epi64, _mm512_shuffle_epi8,
+    _mm512_shuffle_epi32, _mm512_slli_epi64, _mm512_srli_epi16, _mm512_srli_epi64, _mm512_storeu_si512,
+    _mm512_sub_epi8, _mm512_xor_si512,
 };
 
-use super::{Block, Isa, Words, Work};
+use super::{Block, Halves, Isa, Words, Work};
 
 /// Shuffles of four: the word beside each.
 const BESIDE: i32 = 0b01_00_11_10;
@@ -29,10 +30,12 @@ pub(super) fn avx512<W: Work>(work: W) -> W::Output {
 const WHITE: [u8; 16] = *b" \x64\x64\x64\x11\x64\x71\x02\x64\t\n\x70\x64\r\x64\x64";
 const SIGNS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b':', b'{', b',', b'}', 0, 0];
 /// By either half of a byte: the groups (same upper half) of what may follow a backslash. In both: it may.
-const LOWER: [u8; 16] = [
-    0, 0, 0b1101, 0, 0b1000, 0b1000, 0b0100, 0, 0, 0, 0, 0, 0b0010, 0, 0b0100, 0b0001,
+const ESCAPES: Halves = [
+    [
+        0, 0, 0b1101, 0, 0b1000, 0b1000, 0b0100, 0, 0, 0, 0, 0, 0b0010, 0, 0b0100, 0b0001,
+    ],
+    [0, 0, 0b0001, 0, 0, 0b0010, 0b0100, 0b1000, 0, 0, 0, 0, 0, 0, 0, 0],
 ];
-const UPPER: [u8; 16] = [0, 0, 0b0001, 0, 0, 0b0010, 0b0100, 0b1000, 0, 0, 0, 0, 0, 0, 0, 0];
 
 struct Avx2;
 
@@ -110,12 +113,23 @@ fn outside(block: &Block) -> (u64, u64) {
 
 #[inline]
 #[target_feature(enable = "avx2")]
+fn sorts(bytes: __m256i, [low, high]: &Halves) -> __m256i {
+    let half = _mm256_set1_epi8(0x0F);
+    let upper = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), half);
+    let low = _mm256_shuffle_epi8(table(low), _mm256_and_si256(bytes, half));
+    _mm256_and_si256(low, _mm256_shuffle_epi8(table(high), upper))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn common(bytes: (__m256i, __m256i), others: (__m256i, __m256i)) -> (__m256i, __m256i) {
+    (_mm256_and_si256(bytes.0, others.0), _mm256_and_si256(bytes.1, others.1))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
 fn barred(bytes: __m256i) -> __m256i {
-    let nibble = _mm256_set1_epi8(0x0F);
-    let low = _mm256_shuffle_epi8(table(&LOWER), _mm256_and_si256(bytes, nibble));
-    let high = _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), nibble);
-    let high = _mm256_shuffle_epi8(table(&UPPER), high);
-    _mm256_cmpeq_epi8(_mm256_and_si256(low, high), _mm256_setzero_si256())
+    _mm256_cmpeq_epi8(sorts(bytes, &ESCAPES), _mm256_setzero_si256())
 }
 
 #[inline]
@@ -204,6 +218,18 @@ impl Isa for Avx2 {
     }
 
     #[inline(always)]
+    fn sorts(bytes: Self::Bytes, halves: &Halves) -> Self::Bytes {
+        // SAFETY: as above.
+        unsafe { (sorts(bytes.0, halves), sorts(bytes.1, halves)) }
+    }
+
+    #[inline(always)]
+    fn common(bytes: Self::Bytes, others: Self::Bytes) -> Self::Bytes {
+        // SAFETY: as above.
+        unsafe { common(bytes, others) }
+    }
+
+    #[inline(always)]
     fn outside(block: &Block) -> (u64, u64) {
         // SAFETY: as above.
         unsafe { outside(block) }
@@ -272,6 +298,28 @@ fn whole_folded(bytes: __m512i) -> __m512i {
 
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw")]
+fn whole_table(of: &[u8; 16]) -> __m512i {
+    // SAFETY: the load is of the table.
+    _mm512_broadcast_i32x4(unsafe { _mm_loadu_si128(of.as_ptr().cast()) })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn whole_sorts(bytes: __m512i, [low, high]: &Halves) -> __m512i {
+    let half = _mm512_set1_epi8(0x0F);
+    let upper = _mm512_and_si512(_mm512_srli_epi16::<4>(bytes), half);
+    let low = _mm512_shuffle_epi8(whole_table(low), _mm512_and_si512(bytes, half));
+    _mm512_and_si512(low, _mm512_shuffle_epi8(whole_table(high), upper))
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
+fn common_of_whole(bytes: __m512i, others: __m512i) -> __m512i {
+    _mm512_and_si512(bytes, others)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw")]
 fn whole_of(words: &Words) -> __m512i {
     // SAFETY: the load is of the eight words.
     unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
@@ -329,6 +377,18 @@ impl Isa for Avx512 {
     fn folded(bytes: Self::Bytes) -> Self::Bytes {
         // SAFETY: as above.
         unsafe { whole_folded(bytes) }
+    }
+
+    #[inline(always)]
+    fn sorts(bytes: Self::Bytes, halves: &Halves) -> Self::Bytes {
+        // SAFETY: as above.
+        unsafe { whole_sorts(bytes, halves) }
+    }
+
+    #[inline(always)]
+    fn common(bytes: Self::Bytes, others: Self::Bytes) -> Self::Bytes {
+        // SAFETY: as above.
+        unsafe { common_of_whole(bytes, others) }
     }
 
     // Few blocks come here, so that wider registers give nothing.

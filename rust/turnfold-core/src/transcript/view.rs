@@ -162,7 +162,7 @@ impl<'a> BlockView<'a> {
         self.text_spans().map(|t| t.span.len()).sum()
     }
 
-    fn text_spans(&self) -> impl Iterator<Item = &'a TextSpan> + use<'a> {
+    pub(crate) fn text_spans(&self) -> impl Iterator<Item = &'a TextSpan> + use<'a> {
         let range = self.row.texts.start as usize..self.row.texts.end as usize;
         let spans = self.segment.texts().get(range).unwrap_or_default();
         spans.iter().filter(|t| t.form != TextForm::Data)
