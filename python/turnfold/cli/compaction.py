@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -54,8 +53,7 @@ def compact_file(target: Target, instructions: Instructions) -> Iterator[Outcome
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(msgspec.Struct, frozen=True):
     """A document that was read: the log that it is, or None for a body, and each transcript with what names it.
 
     `policy` is for these. A log is no request: what of its reasoning is sent again is for its own tool to decide.
@@ -71,8 +69,7 @@ class Opened:
         return None if self.log is not None else self.transcripts[0][1]
 
 
-@dataclass(frozen=True, slots=True)
-class Compacted:
+class Compacted(msgspec.Struct, frozen=True):
     """What came of one transcript of a document; `transcript` is None where it could not be read."""
 
     document: Document

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Final, Self, assert_never
 
 import msgspec
@@ -99,7 +100,7 @@ class CompactionResult(Applied):
     ) -> Self:
         """Return what was applied, with how it came about."""
         return cls(
-            **{name: getattr(applied, name) for name in _APPLIED},
+            **dict(zip(_APPLIED, _VALUES(applied), strict=True)),
             method=method,
             usage=usage,
             coverage=coverage,
@@ -144,6 +145,7 @@ class CompactionResult(Applied):
 
 _CHANGES: Final = frozenset({SummaryHole, EditBlocks, DropRange})
 _APPLIED: Final = tuple(field.name for field in fields(Applied))
+_VALUES: Final = attrgetter(*_APPLIED)
 
 
 def _gone(plan: CompactionPlan) -> tuple[range, ...]:
@@ -177,7 +179,8 @@ def apply_opened(
     messages = [transcript.text_message(opening.hole.role, text) for opening, text in zip(opened, texts, strict=True)]
     encoding = transcript.encoding(plan.encoding, plan.model)
     edited, parts, summary_at = parts_of(transcript, plan.tiles, messages, encoding)
-    return _judge(transcript, edited.splice(parts), plan, opened, texts=texts, summary_at=summary_at)
+    result = edited if parts == [range(plan.messages)] else edited.splice(parts)
+    return _judge(transcript, result, plan, opened, texts=texts, summary_at=summary_at)
 
 
 def parts_of(

@@ -87,7 +87,10 @@ class Draft:
     reasons: list[NotSelected] = field(default_factory=list)
     _saved: dict[int, int] = field(default_factory=dict)
     _saved_tokens: int = 0
-    _counted: tuple[Selection | None, int] | None = None
+    _gone_tokens: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._count_gone()
 
     @property
     def transcript(self) -> Transcript:
@@ -127,20 +130,14 @@ class Draft:
     def kept_tokens(self) -> int:
         """At most what everything but the summary message counts."""
         parts = 2 + len(self.edited) + len(self.stripped)
-        return self.measure.tokens - self._saved_tokens + parts * self.rounded_tokens - self._gone_tokens()
+        measure = self.measure
+        return measure.tokens - self._saved_tokens + parts * measure.rounded_tokens - self._gone_tokens
 
-    @property
-    def rounded_tokens(self) -> int:
-        """What makes up for a part's rounding: the bounds of estimates are rounded part by part."""
-        return 0 if self.measure.whole.source == "exact" else 1
-
-    def _gone_tokens(self) -> int:
-        """What the messages that are not in the result count at least: asked for with each edit, so remembered."""
-        if self._counted is None or self._counted[0] is not self.selection:
-            gone = self.gone
-            tokens = sum(self.measure.messages(going.start, going.stop) for going in gone)
-            self._counted = self.selection, tokens - 2 * len(gone) * self.rounded_tokens
-        return self._counted[1]
+    def _count_gone(self) -> None:
+        """Say what the messages that are not in the result count at least."""
+        gone, measure = self.gone, self.measure
+        tokens = sum([measure.messages(going.start, going.stop) for going in gone])
+        self._gone_tokens = tokens - 2 * len(gone) * measure.rounded_tokens
 
     def tokens_with_most(self) -> int:
         """At most what the result counts, with the largest summary that the policy allows."""
@@ -157,12 +154,14 @@ class Draft:
     def open(self, hole: Hole) -> None:
         """Put `hole` in the place of the one there was."""
         self.hole = hole
+        self._count_gone()
         self._forget_before(hole.selection.stop)
 
     def drop(self, selection: Selection) -> None:
         """Drop `selection`; a hole that it covers is closed."""
         self.hole = None
         self.dropped = selection
+        self._count_gone()
         self._forget_before(selection.stop)
 
     def _forget_before(self, stop: int) -> None:
@@ -181,7 +180,7 @@ class Draft:
         while not self.is_met() and (some := list(islice(coming, at_once))):
             texts = texts_of_each(transcript, some, measure.encoding)
             over = self.tokens_with_most() - self.target_tokens
-            each, rounded = measure.each, self.rounded_tokens
+            each, rounded = measure.each, measure.rounded_tokens
             for edit, tokens in zip(some, measure.edited(texts), strict=True):
                 if over <= 0 and self.target_is_limit:
                     break

@@ -73,7 +73,7 @@ def _mask_all(draft: Draft, step: MaskResults) -> bool:
         draft.options,
         min_tokens=step.scope.min_tokens,
         over_tokens=over_tokens,
-        part_tokens=draft.rounded_tokens,
+        part_tokens=draft.measure.rounded_tokens,
     )
     masked = zip(messages, lines, strict=True)
     edits = {index: EditBlocks(index, index + 1, replaced=texts) for index, texts in masked}

@@ -28,6 +28,7 @@ class Measure:
         "_transcript",
         "encoding",
         "fixed_tokens",
+        "rounded_tokens",
         "tokens",
         "whole",
     )
@@ -44,6 +45,8 @@ class Measure:
         self.whole: TokenCount = self.count(transcript)
         # Tools, system text beside the messages, reply priming: what no step touches.
         self.tokens = self.number(self.whole)
+        # The bounds of estimates are rounded part by part: what makes up for that, a part.
+        self.rounded_tokens = 0 if self.whole.source == "exact" else 1
         self.fixed_tokens = self.tokens - self.messages(0, len(transcript))
 
     def number(self, count: TokenCount) -> int:
@@ -69,7 +72,9 @@ class Measure:
 
     def messages(self, start: int, stop: int) -> int:
         """Say what messages `[start, stop)` count in the request. O(1) after the first count."""
-        tokens, folded = self.number(self.span(start, stop)), self._folded
+        if start >= stop:
+            return 0
+        tokens, folded = self.number(self._count(start, stop)), self._folded
         if not folded:
             return tokens
         return tokens - self.number(self.span(max(start, folded.start), min(stop, folded.stop)))

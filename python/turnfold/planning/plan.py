@@ -1,6 +1,6 @@
 """Trigger, then select, then steps: from a transcript and a policy to a plan, or a reason why there is none."""
 
-from dataclasses import replace
+import msgspec
 
 from turnfold.checks import compare_prefix
 from turnfold.model.counts import TokenCount
@@ -66,9 +66,10 @@ def plan_on(
         window_tokens=window_tokens,
         state=state,
     )
-    asked = next((step for step in policy.steps if isinstance(step, AskProvider)), None)
+    # Where it is a step, it is the only one.
+    asked = policy.steps[0] if policy.steps and isinstance(policy.steps[0], AskProvider) else None
     if asked is not None and asked.standing:
-        facts = replace(facts, state=NO_STATE)
+        facts = msgspec.structs.replace(facts, state=NO_STATE)
     decision = decide(policy.trigger, facts)
     if asked is not None and (decision.fired or asked.standing):
         return ask_provider(ground, asked, limit_tokens=decision.limit_tokens, before=before, options=options)
@@ -168,8 +169,7 @@ def _fitted(
 
 def _prefix(transcript: Transcript, tiles: tuple[Tile, ...], encoding: str | None, model: str | None) -> PrefixReport:
     """Compare the transcript with what stands before the first change."""
-    unchanged = next((tile for tile in tiles if isinstance(tile, KeepRange)), None)
-    kept = range(unchanged.stop if unchanged is not None and unchanged.start == 0 else 0)
+    kept = range(tiles[0].stop if tiles and isinstance(tiles[0], KeepRange) else 0)
     return compare_prefix(transcript, transcript.splice([kept]), encoding=encoding, model=model)
 
 

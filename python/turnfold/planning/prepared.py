@@ -1,7 +1,8 @@
 """A plan with all that it takes to carry it out, but for the summaries."""
 
-from dataclasses import dataclass
 from time import perf_counter
+
+import msgspec
 
 from turnfold.model.plan import CompactionPlan, Skip
 from turnfold.model.policy import Policy
@@ -16,8 +17,7 @@ from turnfold.planning.request import summary_request
 from turnfold.transcript import Transcript, kernel_of
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(msgspec.Struct, frozen=True):
     """A plan with its holes opened and what their summarizers are asked, and the seconds that took."""
 
     transcript: Transcript

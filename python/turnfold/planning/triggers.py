@@ -1,7 +1,6 @@
 """Whether a policy fires, and the limit that it fires at."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import assert_never
 
@@ -36,8 +35,7 @@ class Decision(msgspec.Struct, frozen=True):
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """What triggers compare with: `count` is the request's tokens, `ground` is found when a trigger asks for turns."""
 
     count: TokenCount
@@ -131,19 +129,16 @@ def _over_tokens(facts: Facts, limit: int) -> Decision:
 
 
 def _any(trigger: AnyOf, facts: Facts) -> Decision | None:
-    decisions = [(one, _decide(one, facts)) for one in trigger.triggers]
-    known = [decision for _, decision in decisions if decision is not None]
+    decisions = [_decide(one, facts) for one in trigger.triggers]
+    known = [one for one in decisions if one is not None]
     fired = [one for one in known if one.fired]
-    # What a provider refused says nothing of a request that it has not seen.
-    if len(known) < len(decisions) and not any(
-        decision.fired or not isinstance(one, ProviderOverflow) for one, decision in decisions if decision is not None
-    ):
-        return None
-    return Decision(
-        fired=bool(fired),
-        limit_tokens=_smallest(fired or known),
-        text=" ".join(one.text for one in fired or known),
-    )
+    if len(known) < len(decisions) and not fired:
+        decided = zip(trigger.triggers, decisions, strict=True)
+        # What a provider refused says nothing of a request that it has not seen.
+        if all(decision is None or isinstance(one, ProviderOverflow) for one, decision in decided):
+            return None
+    told = fired or known
+    return Decision(fired=bool(fired), limit_tokens=_smallest(told), text=" ".join([one.text for one in told]))
 
 
 def _all(decisions: list[Decision | None]) -> Decision | None:
@@ -157,7 +152,7 @@ def _all(decisions: list[Decision | None]) -> Decision | None:
 
 
 def _smallest(decisions: list[Decision]) -> int | None:
-    return min((one.limit_tokens for one in decisions if one.limit_tokens is not None), default=None)
+    return min([one.limit_tokens for one in decisions if one.limit_tokens is not None], default=None)
 
 
 def turns_since_compaction(facts: Facts) -> int | None:
