@@ -28,6 +28,12 @@ def test_lines_are_objects_that_are_no_one_value(pieces):
     assert Document(data).is_lines == (expected and not (is_value(data) and ends > 1))
 
 
+@given(st.lists(st.one_of(PIECES, st.sampled_from([b"\n", b"}\n{", b'["}'])), max_size=9))
+def test_the_whole_is_a_value_where_it_is_read_as_one(pieces):
+    data = b"".join(pieces)
+    assert (Document(data).value is not None) == is_value(data)
+
+
 @given(st.integers(1, 2_000), st.booleans(), st.booleans())
 def test_what_nests_deeper_than_spans_go_is_no_value(depth, is_long, is_whole):
     text = b" " * (20_000 * is_long) + b"[" * depth + b"]" * (depth - 1 + is_whole)

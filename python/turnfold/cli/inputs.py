@@ -21,10 +21,10 @@ _READ_BYTES: Final = 1 << 18
 _TOLD_BY: Final = 1_024
 """How many bytes tell whether a file is text."""
 _HEAD_LINES: Final = 64
-_FEW_LINES: Final = 8
-_HEAD_BYTES: Final = 1 << 20
-"""A file of JSON lines is told by its first 64, or, where they are long, by those that begin in its first megabyte, but
-by 8 at least."""
+_FEW_LINES: Final = 4
+_HEAD_BYTES: Final = 1 << 19
+"""A file of JSON lines is told by its first 64, or, where they are long, by those that begin in its first half of a
+megabyte, but by 4 at least."""
 
 Layout = Literal["json", "jsonl"]
 

@@ -9,7 +9,8 @@ from turnfold.cli.packing import packed, packing_of
 from turnfold.cli.parquet import Table, is_table, line_of, write_table
 
 _WRITTEN_BYTES: Final = 1 << 20
-"""Written at a time: of some tens of kilobytes each time, the system takes half as long again for as many bytes."""
+"""Written at a time: of a document and its line's end each time, the system takes half as long again for as many
+bytes."""
 _MEMBER_BYTES: Final = 4 << 20
 """Data of one gzip member, or zstd frame. They end where documents do, at places that do not depend on when a run was
 stopped."""

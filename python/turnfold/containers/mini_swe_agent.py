@@ -35,8 +35,10 @@ class MiniSweAgent(Listed):
             return Mark("proof", "info has mini_version")
         messages = value if isinstance(value, list) else list_of(value, "messages")
         for number, message in enumerate(messages):
-            role = text_of(message, "role")
-            text = (text_of(message, "content") or "") if role in {"assistant", "user"} else ""
+            said = object_of(message)
+            role, text = said.get("role"), said.get("content")
+            if not isinstance(text, str):
+                continue
             if role == "assistant" and _FENCE in text:
                 return Mark("proof", f"message {number} has a block {_FENCE[3:]}")
             if role == "user" and text.startswith(_OBSERVED):
