@@ -265,7 +265,7 @@ def _unchanged(one: Compacted, target: Target, *, reason: str, text: str, before
         finding_codes=_codes(found),
         tried=_tried(attempts),
         usage=_used(attempts),
-        seconds=round(one.seconds, 6),
+        seconds=_microseconds(one.seconds),
     )
 
 
@@ -289,7 +289,7 @@ def _changed(one: Compacted, target: Target, result: CompactionResult) -> Compac
         prefix=PrefixShared(result.prefix.messages, result.prefix.tokens, result.prefix.bytes),
         tried=_tried(result.attempts),
         usage=_used(result.attempts),
-        seconds=round(one.seconds, 6),
+        seconds=_microseconds(one.seconds),
     )
 
 
@@ -305,6 +305,11 @@ def _used(attempts: Sequence[Attempt]) -> Usage | None:
 def _codes(found: Sequence[Finding]) -> dict[str, int]:
     # Mostly there are none, and no counter is made for that.
     return dict(Counter([finding.code for finding in found])) if found else {}
+
+
+def _microseconds(seconds: float) -> float:
+    # To round to decimals is to write the number and read it again.
+    return round(seconds * 1e6) / 1e6
 
 
 def _tokens(before: TokenCount, after: TokenCount) -> TokensBeforeAfter:

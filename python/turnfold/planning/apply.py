@@ -191,14 +191,15 @@ def parts_of(
     These are parts of a transcript in which messages have their other texts already. Also the place of the first
     summary among them. Texts are cut in `encoding`.
     """
-    edits = texts_of_each(transcript, tiles_of(EditBlocks, tiles), encoding)
+    changing = [tile for tile in tiles if type(tile) is not KeepRange]
+    edits = texts_of_each(transcript, tiles_of(EditBlocks, changing), encoding)
     edited = transcript.edited(edits) if edits else transcript
     parts: list[range | bytes] = []
     start, stop = (tiles[0].start, tiles[-1].stop) if tiles else (0, 0)
     summary_at: int | None = None
     waiting = iter(summaries)
-    for tile in tiles:
-        if type(tile) is KeepRange or (type(tile) is EditBlocks and not tile.stripped):
+    for tile in changing:
+        if type(tile) is EditBlocks and not tile.stripped:
             continue
         parts.append(range(start, tile.start))
         start = tile.stop
@@ -278,7 +279,9 @@ def _identifiers(
     """Compare what went with what is there now. Linear in all bytes."""
     replaced = [name for opening in opened for name in opening.identifiers]
     around = checks.identifiers_around(transcript, edited_or_dropped(plan), result, _tail(result, plan), known=replaced)
-    kept, lost, later = list[str](), list[str](), list[str]()
+    kept: list[str] = []
+    lost: list[str] = []
+    later: list[str] = []
     for name, before, behind in zip(*around, strict=True):
         (kept if before or behind else lost).append(name)
         if behind and not before:

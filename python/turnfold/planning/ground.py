@@ -141,7 +141,7 @@ class Ground:
             if group.start not in summaries and any(speakers[index] == "assistant" for index in group)
         )
 
-    @cached_property
+    @property
     def first_unanswered(self) -> int:
         """The first of the user messages at the end that the model has not answered; the length if none."""
         speakers = self.transcript.speakers

@@ -28,7 +28,7 @@ from turnfold.planning.ground import Ground
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """`fired`, the smallest limit that the trigger compares tokens with (None where it has none), and a sentence."""
+    """`fired`, the smallest limit that the trigger compares tokens with (None where it has none), and why it waits."""
 
     fired: bool
     limit_tokens: int | None
@@ -124,8 +124,10 @@ def _over(count: int, limit: int, what: str) -> Decision:
 
 
 def _over_tokens(facts: Facts, limit: int) -> Decision:
-    text = f"{facts.count.n} tokens are not more than the limit of {limit}."
-    return Decision(fired=facts.count.n > limit, limit_tokens=limit, text=text)
+    tokens = facts.count.n
+    if tokens > limit:
+        return Decision(fired=True, limit_tokens=limit)
+    return Decision(fired=False, limit_tokens=limit, text=f"{tokens} tokens are not more than the limit of {limit}.")
 
 
 def _any(trigger: AnyOf, facts: Facts) -> Decision | None:
@@ -137,8 +139,9 @@ def _any(trigger: AnyOf, facts: Facts) -> Decision | None:
         # What a provider refused says nothing of a request that it has not seen.
         if all(decision is None or isinstance(one, ProviderOverflow) for one, decision in decided):
             return None
-    told = fired or known
-    return Decision(fired=bool(fired), limit_tokens=_smallest(told), text=" ".join([one.text for one in told]))
+    if fired:
+        return Decision(fired=True, limit_tokens=_smallest(fired))
+    return Decision(fired=False, limit_tokens=_smallest(known), text=" ".join([one.text for one in known]))
 
 
 def _all(decisions: list[Decision | None]) -> Decision | None:
