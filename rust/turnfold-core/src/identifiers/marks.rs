@@ -15,9 +15,16 @@ pub(super) struct Marks {
 struct Marked {
     /// Bytes of the classes of runs, but for backslashes.
     runs: u64,
-    /// One byte at least of each run that is no word of prose, or has a bracket behind it, or might begin the phrase of
-    /// an exit code; and backslashes. Those of other runs, too.
-    looks: u64,
+    /// One past each run that is no word of prose, or has a bracket behind it, or might begin the phrase of an exit code;
+    /// and backslashes.
+    ends: u64,
+}
+
+/// How far the runs that need a look were asked for.
+pub(super) struct Looks {
+    index: usize,
+    /// Those in this block that were not.
+    ends: u64,
 }
 
 /// What one block tells the next.
@@ -25,6 +32,8 @@ struct Marked {
 struct Carry {
     /// 1 if its last byte is in a run, or a word.
     before: u64,
+    /// Whether that run needs a look.
+    look: bool,
     /// Bytes of the next block that belong to its last character, if that is a letter.
     over: u64,
 }
@@ -60,40 +69,52 @@ impl Marks {
         let starts = runs & !(runs << 1 | before);
         // Of the last byte it is not known.
         let ends = runs & !(runs >> 1 | 1 << (BLOCK - 1));
-        let looks = backslashes
-            | wide
+        let looks = wide
             | uppers & !starts
             | dashes & starts & !ends
             | stops & !ends
             | others & !(starts & ends)
             | exits & starts & (exits >> 1 | 1 << (BLOCK - 1))
             | runs & brackets >> 1;
-        if brackets & before != 0
-            && let Some(last) = self.blocks.last_mut()
-        {
-            last.looks |= 1 << (BLOCK - 1);
-        }
-        self.blocks.push(Marked { runs, looks });
+        // A bit within a run, added to all of them, leaves one behind it.
+        let (sum, over) = runs.overflowing_add(looks);
+        let look = carry.look || brackets & before != 0;
+        let (sum, over_by_carry) = sum.overflowing_add(u64::from(look));
+        carry.look = over || over_by_carry;
+        let ends = sum & !runs | backslashes;
+        self.blocks.push(Marked { runs, ends });
     }
 
-    /// The place from `at` on that needs a look, or the start of the run that stands there or before it; not before `at`.
-    pub(super) fn next_look(&self, at: usize) -> Option<usize> {
-        let mut index = at / BLOCK;
-        let mut looks = self.blocks.get(index)?.looks & (!0 << (at % BLOCK));
-        while looks == 0 {
-            index += 1;
-            looks = self.blocks.get(index)?.looks;
+    /// The runs that need a look, from `at` on.
+    pub(super) fn looks(&self, at: usize) -> Looks {
+        let index = at / BLOCK;
+        let ends = self.blocks.get(index).map_or(0, |block| block.ends);
+        Looks {
+            index,
+            ends: ends & !0 << (at % BLOCK),
         }
-        let mut below = looks.trailing_zeros();
-        loop {
-            let gaps = !self.blocks.get(index)?.runs & u64::MAX.checked_shr(u64::BITS - below).unwrap_or(0);
-            let start = (index + 1) * BLOCK - gaps.leading_zeros() as usize;
-            if gaps != 0 || start <= at {
-                return Some(at.max(start));
-            }
-            index = index.checked_sub(1)?;
-            below = u64::BITS;
+    }
+
+    /// The next of them: where it starts, and one past it. Of a backslash that does not stand behind a run, its place twice.
+    #[inline]
+    pub(super) fn next_look(&self, looks: &mut Looks) -> Option<(usize, usize)> {
+        let mut block = self.blocks.get(looks.index)?;
+        while looks.ends == 0 {
+            looks.index += 1;
+            block = self.blocks.get(looks.index)?;
+            looks.ends = block.ends;
         }
+        let below = looks.ends & looks.ends.wrapping_neg();
+        looks.ends ^= below;
+        let end = looks.index * BLOCK + below.trailing_zeros() as usize;
+        let mut base = looks.index * BLOCK;
+        let mut gaps = !block.runs & (below - 1);
+        while gaps == 0 && base > 0 {
+            base -= BLOCK;
+            gaps = self.blocks.get(base / BLOCK).map_or(0, |block| !block.runs);
+        }
+        let start = base + BLOCK - gaps.leading_zeros() as usize;
+        Some((start, end))
     }
 
     /// One past the bytes of a run that stand together from `at` on, up to a backslash.
@@ -134,6 +155,8 @@ impl Work for Reading<'_> {
             let mut block = [b' '; BLOCK];
             block.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
             marks.add::<I>(text, &block, &mut carry);
+        } else if carry.look {
+            marks.blocks.push(Marked { runs: 0, ends: 1 });
         }
     }
 }

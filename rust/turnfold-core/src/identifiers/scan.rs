@@ -77,15 +77,24 @@ pub(super) fn scan(text: &str, known: &mut KnownRuns, marks: &mut Marks, sink: S
     // Whether `at` may be within what is one run to the marks.
     let mut within = false;
     let mut phrase = ExitPhrase::default();
+    // None where they are to be asked for from `at` on.
+    let mut looks = None;
     while at < bytes.len() {
-        if !within && phrase.open.is_none() {
-            let Some(next) = marks.next_look(at) else { return };
-            at = next;
-        }
+        let mut end = if within || phrase.open.is_some() {
+            looks = None;
+            marks.run_end(at)
+        } else {
+            let looks = looks.get_or_insert_with(|| marks.looks(at));
+            let Some((start, end)) = marks.next_look(looks) else {
+                return;
+            };
+            at = at.max(start);
+            end
+        };
         within = false;
-        let mut end = marks.run_end(at);
         let mut classes = 0;
         if end == at || bytes.get(end) == Some(&b'\\') {
+            looks = None;
             (end, classes) = run_at(text, at);
             if end == at {
                 within = bytes.get(at) == Some(&b'\\');
