@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::simd::{BLOCK, Isa, Level, Work, dispatch};
 
 /// How many bytes are copied at once.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 
 const REPLACEMENT: char = char::REPLACEMENT_CHARACTER;
 
@@ -114,26 +114,26 @@ impl Work for Resolving<'_> {
 }
 
 impl Resolving<'_> {
-    /// Copies a range, and some bytes behind it; one past where it stands then.
+    /// Copies a range, and maybe some bytes behind it; one past where it stands then.
     #[inline(always)]
     fn copy(&mut self, range: Range<usize>, to: usize) -> usize {
-        let (mut from, mut at) = (range.start, to);
-        while from < range.end {
-            let room = self.room.get_mut(at..).unwrap_or_default();
-            match (
-                self.inner.get(from..).and_then(<[u8]>::first_chunk::<CHUNK>),
-                room.first_chunk_mut::<CHUNK>(),
-            ) {
-                (Some(chunk), Some(room)) => *room = *chunk,
-                _ => room
-                    .iter_mut()
-                    .zip(self.inner.get(from..range.end).unwrap_or_default())
-                    .for_each(|(to, from)| *to = *from),
-            }
-            from += CHUNK;
-            at += CHUNK;
+        let next = to + range.len();
+        let chunk = self.inner.get(range.start..).and_then(<[u8]>::first_chunk::<CHUNK>);
+        let room = self.room.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<CHUNK>);
+        match (chunk, room) {
+            (Some(chunk), Some(room)) if range.len() <= CHUNK => *room = *chunk,
+            _ => self.copy_exactly(range, to),
         }
-        to + range.len()
+        next
+    }
+
+    /// For what is longer than a chunk, or stands at the end. Out of line, so that the loop over escapes keeps its registers.
+    #[inline(never)]
+    fn copy_exactly(&mut self, range: Range<usize>, to: usize) {
+        let room = self.room.get_mut(to..to + range.len());
+        if let (Some(room), Some(bytes)) = (room, self.inner.get(range)) {
+            room.copy_from_slice(bytes);
+        }
     }
 
     /// Resolves the escape at `at`: one past it, and one past what it stands for.
@@ -222,7 +222,7 @@ fn resolve<'a>(tail: &'a [u8], out: &mut Vec<u8>) -> &'a [u8] {
 
 /// What the escape at the start of `tail` stands for in UTF-8, how many bytes that is, and the length of the escape. Of a
 /// broken one what it escapes stands.
-#[inline]
+#[inline(never)]
 fn resolved(tail: &[u8]) -> ([u8; 4], usize, usize) {
     match escaped(tail) {
         Some((letter, length)) => {
