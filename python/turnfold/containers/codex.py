@@ -1,8 +1,9 @@
 """Rollouts of Codex."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import msgspec
 
 from turnfold.containers.document import Document, Record, at, encode, object_of, text_of
 from turnfold.containers.edits import Edit, apply_edits
@@ -17,8 +18,7 @@ _AGAIN: Final = ("payload", "replacement_history")
 _KINDS: Final = {"session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
+class _Item(msgspec.Struct, frozen=True):
     """One item of the history: its record, and where in that it stands; its number in a history that is said again.
     `made` is its JSON where the log has only its text.
     """

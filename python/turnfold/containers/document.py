@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -28,8 +27,7 @@ _MAPPING: Final = (dict, Mapping)
 """A dict is known at once; to ask for any mapping takes ten times as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(msgspec.Struct, frozen=True):
     """One line, or one item of an array: the bytes `[start, stop)`, without the line's ending.
 
     `index` is the line's or item's number, from 0. `value` is the decoded object; None where the bytes are blank, no

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import groupby
+
+import msgspec
 
 from turnfold.containers.document import Document
 from turnfold.errors import NotWritableError
@@ -11,8 +12,7 @@ from turnfold.errors import NotWritableError
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Edit:
+class Edit(msgspec.Struct, frozen=True, order=True):
     """The bytes `[start, stop)` become `new`; with `start == stop`, `new` is put in before the byte at `start`."""
 
     start: int

@@ -3,8 +3,9 @@
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import msgspec
 
 from turnfold.containers.document import LOOKED_AT, Document, Record, at, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit, apply_edits, edit_items
@@ -18,8 +19,7 @@ _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:gemini_cli")
 _ROLES: Final = {"user": "user", "gemini": "assistant", "model": "assistant"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Element:
+class _Element(msgspec.Struct, frozen=True):
     """One message record: its line or item, and where in that it stands."""
 
     record: Record

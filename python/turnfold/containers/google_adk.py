@@ -1,8 +1,9 @@
 """Sessions of Google's Agent Development Kit (ADK), and its files of expectations."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import msgspec
 
 from turnfold.containers.document import Document, Record, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit, edit_items
@@ -12,8 +13,7 @@ from turnfold.containers.view import ChatView
 from turnfold.errors import NotWritableError
 
 
-@dataclass(frozen=True, slots=True)
-class _Compaction:
+class _Compaction(msgspec.Struct, frozen=True):
     """What one event compacted: all events of `start <= timestamp <= end`."""
 
     index: int

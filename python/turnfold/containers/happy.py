@@ -3,9 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import ClassVar, Final
+
+import msgspec
 
 from turnfold.containers.document import Document, decode, encode, list_of, object_of, text_of
 from turnfold.containers.protocol import Mark, Reading
@@ -21,8 +22,7 @@ _LOOKED_AT: Final = 65_536
 """How many bytes tell what a log is."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(msgspec.Struct, frozen=True):
     """What was logged at one time: the first line behind the time, and the object below it, if there is one."""
 
     index: int

@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import msgspec
 
 from turnfold.containers.document import Document, Record, at, decode, list_of, object_of, text_of
 from turnfold.containers.edits import apply_edits
@@ -18,8 +19,7 @@ _FAILED: Final = "failed message"
 _ROW: Final = {"session_id", "data"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(msgspec.Struct, frozen=True):
     """One part of a message, the element or row that holds it, and the path to it in there, if it is JSON there."""
 
     value: Mapping[str, object]

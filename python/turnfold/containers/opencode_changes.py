@@ -2,8 +2,9 @@
 
 import copy
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from turnfold.containers.document import Document, Record, at, decode, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit, edit_items
@@ -19,8 +20,7 @@ class StepOf(NamedTuple):
     parts: range
 
 
-@dataclass(frozen=True, slots=True)
-class _Session:
+class _Session(msgspec.Struct, frozen=True):
     """The messages of a session, and what becomes of them: `gone` are the steps that go."""
 
     elements: Sequence[Record]

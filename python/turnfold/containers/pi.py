@@ -2,8 +2,9 @@
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
+
+import msgspec
 
 from turnfold.containers.document import Document, Record, encode, list_of, object_of, text_of
 from turnfold.containers.edits import Edit, with_values
@@ -16,8 +17,7 @@ from turnfold.errors import NotWritableError
 _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "turnfold:pi")
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
+class _Said(msgspec.Struct, frozen=True):
     """One message of the view: role, blocks, its record, and whether it is a tool result."""
 
     role: str

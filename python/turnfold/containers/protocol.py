@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+import msgspec
+
 from turnfold.containers.document import Document
 from turnfold.transcript import Transcript
 
@@ -15,8 +17,7 @@ Place = tuple[int, tuple[str | int, ...]]
 """A value of a log: the index of its record or element, and the JSON path in there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """Something in a log that speaks for a container: `reason` says what was seen and where."""
 
     strength: Strength
@@ -54,8 +55,7 @@ class Reading:
     unread_lines: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(msgspec.Struct, frozen=True):
     """Messages `[start, stop)` of the log's transcript are replaced by one with `role` and `text`.
 
     Those in `kept` stay, and follow it in order.
