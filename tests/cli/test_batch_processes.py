@@ -270,3 +270,19 @@ def test_tables_that_are_shared_by_processes_say_the_same():
         for among in ("0", "1", "1000000000")
     }
     assert len(said) == 1
+
+
+def test_processes_that_cannot_be_started_ahead_are_told_of_by_the_work(monkeypatch, tmp_path):
+    given = work(1)
+    crew = Crew(INSTRUCTIONS, 2, in_processes=True)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", str(tmp_path / "nothing"))
+        crew.begin(5)
+        (failed,) = crew.compact(given)
+    assert failed.failed
+    crew.begin(5)
+    try:
+        (made,) = crew.compact(given)
+    finally:
+        crew.close()
+    assert made.body == compact_each(given, INSTRUCTIONS)[0].body

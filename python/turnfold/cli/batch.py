@@ -172,7 +172,7 @@ def _run(
 
             try:
                 if hosted is None:
-                    _by_rule(going, instructions, limits, tell, in_processes=_is_much(size, targets))
+                    _by_rule(going, instructions, limits, tell, in_processes=_is_much(size, targets), size=size)
                 else:
                     _asking(going, instructions, limits, tell, hosted=hosted, journal=journal)
             except TooManyFailuresError:
@@ -202,10 +202,11 @@ def _by_rule(
     tell: "Callable[[list[Reported]], None]",
     *,
     in_processes: bool,
+    size: int,
 ) -> None:
     from turnfold.cli.batch_work import ByRule, uninterrupted
 
-    working = ByRule(going.tasks(), instructions, limits, in_processes=in_processes)
+    working = ByRule(going.tasks(), instructions, limits, in_processes=in_processes, size=size)
 
     def work() -> None:
         with going.under_way(), working:

@@ -38,6 +38,12 @@ class Crew:
         self._again = CompactingProcess(instructions, at_once)
         self._alone = threading.Lock()
 
+    def begin(self, lots: int) -> None:
+        """Start the processes that so many lots of documents will need."""
+        # The last ones are asked for first.
+        for process in self._processes[::-1][:lots]:
+            process.begin()
+
     def close(self) -> None:
         """Stop all processes; who waits for one in `compact` is told so by a `ProcessEndedError`."""
         self._closed = True

@@ -14,7 +14,7 @@ from turnfold.cli.instructions import Instructions
 
 
 class ProcessEndedError(Exception):
-    """The process ended before it had answered."""
+    """The process ended before it had answered, or never ran."""
 
 
 class _Running:
@@ -72,7 +72,7 @@ class _Running:
 
 
 class CompactingProcess:
-    """A process that is started with the first work it is given, and again where it has ended.
+    """A process that is started with the first work it is given, unless it was before, and again where it has ended.
 
     Several threads may give it work: it has the next one's at hand when it is done with one. `among` so many share the
     kernel's caches. It holds nothing and writes no file, so it is always stopped by a kill.
@@ -85,11 +85,15 @@ class CompactingProcess:
         self._closed = False
 
     def compact(self, work: Sequence[Work]) -> list[Made]:
-        """Have it compact these; blocks until it has. Raises `ProcessEndedError` where it ends instead.
+        """Have it compact these; blocks until it has. Raises `ProcessEndedError` where it ends instead, or
+        cannot be started.
 
         What another thread gave it may be why it ended.
         """
-        running = self._started()
+        try:
+            running = self._started()
+        except OSError as error:
+            raise ProcessEndedError from error
         try:
             return running.compact(work)
         except (OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
@@ -104,6 +108,11 @@ class CompactingProcess:
             if running is None:
                 running = self._running = _Running(self._told)
         return running
+
+    def begin(self) -> None:
+        """Start it before there is work: it loads what it needs meanwhile. Where it cannot be, the work is told so."""
+        with contextlib.suppress(OSError, ProcessEndedError):
+            self._started()
 
     def close(self) -> None:
         """Stop it, whatever it does; who waits for it is told that it ended."""

@@ -55,12 +55,13 @@ class ByRule:
 
     Use it as a context manager, and iterate it once inside: what came of some tasks at a time, in their order. `stop`
     ends that from any thread. After the run's deadline no further task is begun; where some were left then, the end of
-    the iteration raises `OutOfTimeError`.
+    the iteration raises `OutOfTimeError`. `size` says of how many bytes the documents are at least.
     """
 
     def __init__(
-        self, tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, in_processes: bool
+        self, tasks: Iterator[Task], instructions: Instructions, limits: BatchLimits, *, in_processes: bool, size: int
     ) -> None:
+        self._lots = size // FEW_BYTES
         self._crew = Crew(instructions, limits.concurrency, in_processes=in_processes)
         self._few = Few(tasks)
         self._done = InOrder(
@@ -72,6 +73,7 @@ class ByRule:
         )
 
     def __enter__(self) -> Self:
+        self._crew.begin(self._lots)
         self._done.__enter__()
         return self
 
