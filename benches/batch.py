@@ -1,6 +1,7 @@
 """A night's work: many generated transcripts through `turnfold batch`, and what a user would write instead.
 
-    python benches/batch.py [--transcripts N] [--words N] [--preset NAME] [--peers N] [--crashes N] [--stream MB] [DIR]
+    python benches/batch.py [--transcripts N] [--words N] [--preset NAME] [--rounds N] [--peers N] [--crashes N]
+                            [--stream MB] [DIR]
 
 Prints transcripts, megabytes and tokens a second and the peak memory, with one worker and with two, beside metering
 alone (a thread a file); and the same with two for twice the input, to show that memory does not grow with it.
@@ -25,12 +26,14 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import cycle, islice
 from pathlib import Path
+from statistics import median
 from time import perf_counter
 from typing import NamedTuple
 
 from turnfold.testing.generators import anthropic_messages, openai_chat
 
 LIMIT = "20000"
+ALONE, WHOLE = "metering alone", "batch"
 
 METER = """
 import sys, turnfold
@@ -131,42 +134,44 @@ def written(out: Path) -> dict[str, bytes]:
     return {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file() and p.name[0] != "."}
 
 
-def measure(inputs: Path, work: Path, size: int, preset: str, workers: Sequence[int] = (1, 2)) -> int:
-    """Print what the runs took, and what that comes to; returns the highest peak memory of a batch, in bytes."""
+def measure(inputs: Path, work: Path, size: int, preset: str, *, rounds: int, workers: Sequence[int] = (1, 2)) -> int:
+    """Print what the runs took, and what that comes to; returns the highest peak memory of a batch, in bytes.
+
+    All in turn, `rounds` times: what stands in a row are medians, but for the memory.
+    """
     documents = sum(line.count(b"\n") for line in (p.read_bytes() for p in inputs.glob("*.jsonl")))
     files = sorted(inputs.glob("*.jsonl"))
-    print(f"{documents:,} transcripts, {size / 1e6:,.0f} MB, {preset}")
-    print("| run | s | transcripts/s | CPU ms each | MB/s | Mtokens/s | peak MB |\n|---|---:|---:|---:|---:|---:|---:|")
-    answers: list[str] = []
-    tokens = 0
-    taken: dict[tuple[str, int], Ran] = {}
-    peaks: list[int] = []
-    for count in workers:
-        for name, command in (
-            (f"metering alone, {count}", [sys.executable, "-c", METER, count, *files]),
-            (f"batch, {count}", batch(inputs, work / "out", count, preset)),
-        ):
-            ran = timed(command)
-            kind = name.partition(",")[0]
-            taken[kind, count] = ran
-            if kind == "metering alone":
-                tokens = int(ran.out)
+    runs: dict[tuple[str, int], list[Ran]] = {(kind, n): [] for n in workers for kind in (ALONE, WHOLE)}
+    answers: set[str] = set()
+    for _ in range(rounds):
+        for (kind, count), ran in runs.items():
+            if kind == ALONE:
+                ran.append(timed([sys.executable, "-c", METER, count, *files]))
             else:
-                peaks.append(ran.peak)
-                answers.append(digest(work / "out"))
-            each = ran.cpu_seconds / documents * 1e3
-            rates = documents / ran.seconds, size / ran.seconds / 1e6, tokens / ran.seconds / 1e6
-            told = f"| {name} | {ran.seconds:.1f} | {rates[0]:,.0f} | {each:.2f} | {rates[1]:.1f} | {rates[2]:.2f}"
-            print(f"{told} | {ran.peak / 1e6:.0f} |", flush=True)
-    if len(set(answers)) != 1:
-        raise SystemExit("one worker and two wrote different bytes")
-    if len(workers) > 1:
-        alone, whole = taken["metering alone", 1], taken["batch", 1]
+                ran.append(timed(batch(inputs, work / "out", count, preset)))
+                answers.add(digest(work / "out"))
+    if len(answers) != 1:
+        raise SystemExit("two runs wrote different bytes")
+    (tokens,) = {int(ran.out) for (kind, _), each in runs.items() if kind == ALONE for ran in each}
+    print(f"{documents:,} transcripts, {size / 1e6:,.0f} MB, {preset}, medians of {rounds} runs each, in turn")
+    print("| run | s | transcripts/s | CPU ms each | MB/s | Mtokens/s | peak MB |\n|---|---:|---:|---:|---:|---:|---:|")
+    taken = {
+        key: Ran(median(r.seconds for r in ran), median(r.cpu_seconds for r in ran), max(r.peak for r in ran), "")
+        for key, ran in runs.items()
+    }
+    for (kind, count), ran in taken.items():
+        each = ran.cpu_seconds / documents * 1e3
+        rates = documents / ran.seconds, size / ran.seconds / 1e6, tokens / ran.seconds / 1e6
+        told = f"| {kind}, {count} | {ran.seconds:.1f} | {rates[0]:,.0f} | {each:.2f} | {rates[1]:.1f} | {rates[2]:.2f}"
+        print(f"{told} | {ran.peak / 1e6:.0f} |", flush=True)
+    for count in workers:
+        alone, whole = taken[ALONE, count], taken[WHOLE, count]
         share, of_cpu = alone.seconds / whole.seconds, alone.cpu_seconds / whole.cpu_seconds
-        scales = (taken[kind, 1].seconds / taken[kind, 2].seconds for kind in ("metering alone", "batch"))
-        print(f"the batch runs at {share:.0%} of metering alone (must: 60 %), by CPU {of_cpu:.0%}")
+        print(f"with {count}: the batch runs at {share:.0%} of metering alone (must: 60 %), by CPU {of_cpu:.0%}")
+    if len(workers) > 1:
+        scales = (taken[kind, 1].seconds / taken[kind, 2].seconds for kind in (ALONE, WHOLE))
         print("from one worker to two: metering {:.2f} times as fast (must: 1.7), the batch {:.2f}".format(*scales))
-    return max(peaks)
+    return max(ran.peak for (kind, _), ran in taken.items() if kind == WHOLE)
 
 
 def digest(out: Path) -> str:
@@ -245,6 +250,7 @@ def main() -> int:
     parser.add_argument("--transcripts", type=int, default=1_000)
     parser.add_argument("--words", type=int, default=400)
     parser.add_argument("--preset", default="token_threshold")
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--peers", type=int, default=0)
     parser.add_argument("--crashes", type=int, default=0)
     parser.add_argument("--stream", type=int, default=0, metavar="MB")
@@ -264,12 +270,12 @@ def main() -> int:
         if args.crashes:
             crash(inputs, work, args.crashes, args.preset)
             return 0
-        once = measure(inputs, work, size, args.preset)
+        once = measure(inputs, work, size, args.preset, rounds=args.rounds)
         if args.peers:
             peers(inputs, work, args.preset, args.peers)
         generate(inputs, 2 * args.transcripts, args.words, chat_only=args.peers > 0)
         size = sum(path.stat().st_size for path in inputs.iterdir())
-        twice = measure(inputs, work, size, args.preset, workers=(2,))
+        twice = measure(inputs, work, size, args.preset, rounds=args.rounds, workers=(2,))
         print(f"peak memory: {once / 1e6:.0f} MB, of twice the input {twice / 1e6:.0f} MB (must: 300, the same)")
     return 0
 
