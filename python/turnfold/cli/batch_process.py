@@ -85,8 +85,7 @@ class CompactingProcess:
         self._closed = False
 
     def compact(self, work: Sequence[Work]) -> list[Made]:
-        """Have it compact these; blocks until it has. Raises `ProcessEndedError` where it ends instead, or
-        cannot be started.
+        """Have it compact these; blocks until it has. Raises `ProcessEndedError` where it ends, or cannot be started.
 
         What another thread gave it may be why it ended.
         """

@@ -2,7 +2,7 @@
 
 use turnfold_tokens::Encoding;
 
-use super::TokenCount;
+use super::{TokenCount, difference};
 use crate::formats::WireFormat;
 use crate::known::Adding;
 use crate::recent;
@@ -60,16 +60,10 @@ impl Segment {
             }
         }
         let counts = self.counts(format, encoding);
-        let (mut least, mut most) = (0, self.len());
-        while least < most {
-            let middle = most - (most - least) / 2;
-            if fits(counts.range(self.len() - middle..self.len())) {
-                least = middle;
-            } else {
-                most = middle - 1;
-            }
-        }
-        (least, counts.range(self.len() - least..self.len()))
+        let all = counts.sums.last().copied().unwrap_or(TokenCount::ZERO);
+        let start = counts.sums.partition_point(|&before| !fits(difference(all, before)));
+        let messages = self.len().saturating_sub(start);
+        (messages, counts.range(self.len() - messages..self.len()))
     }
 
     /// Counts messages from the last one on, until one does not fit.
