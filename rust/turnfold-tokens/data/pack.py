@@ -3,13 +3,14 @@
     python pack.py o200k_base.tiktoken o200k_base.bin
 
 A vocabulary made by byte-pair training needs no token bytes: the first 256 ranks are single bytes and every later
-token is the join of two earlier ones. The file is one zlib stream over
+token is the join of two earlier ones. The file holds
 
     count           u32, little-endian, the number of tokens
     bytes           256 bytes, the byte of rank 0..255
     left parts      the ranks of the left parts of tokens 256.., as three planes (low, middle, high bytes)
     right parts     likewise
 
+It is not compressed: a wheel is, and planes compress well in it, while a program would unpack them at every start.
 The parts are those of the last merge when a token's own bytes are encoded with the ranks below its own. The script
 refuses a vocabulary in which some token has no such parts, and checks its own output.
 """
@@ -18,7 +19,6 @@ import base64
 import hashlib
 import struct
 import sys
-import zlib
 from pathlib import Path
 
 SHA256 = {
@@ -58,7 +58,7 @@ def last_merge(token: bytes, rank: int, ranks: dict[bytes, int]) -> tuple[int, i
 
 
 def pack(tokens: list[bytes]) -> bytes:
-    """The compressed file for `tokens`."""
+    """The file for `tokens`."""
     ranks = {token: rank for rank, token in enumerate(tokens)}
     singles = b"".join(tokens[:256])
     if sorted(singles) != list(range(256)):
@@ -73,7 +73,7 @@ def pack(tokens: list[bytes]) -> bytes:
         joined.append(joined[left] + joined[right])
     if joined != tokens:
         raise SystemExit("the merges do not give the tokens back")
-    return zlib.compress(struct.pack("<I", len(tokens)) + singles + b"".join(planes), 9)
+    return struct.pack("<I", len(tokens)) + singles + b"".join(planes)
 
 
 def main() -> None:

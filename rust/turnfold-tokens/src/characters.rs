@@ -8,7 +8,7 @@
 
 use crate::pages::table;
 use crate::tables::NO_RANK;
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{Parts, Vocabulary};
 
 /// How many bytes before an edge are told apart.
 const CONTEXT: usize = 3;
@@ -24,28 +24,31 @@ pub(crate) struct Characters {
 }
 
 impl Characters {
-    pub(crate) fn new(vocabulary: &Vocabulary) -> Self {
+    pub(crate) fn new(vocabulary: &Vocabulary, parts: Parts<'_>) -> Self {
         let mut characters = Self {
             ranks: table(NO_RANK, 1 << 16),
             doubtful: vec![0; 1 << 10],
             edges: Vec::new(),
         };
-        for (rank, token) in vocabulary.tokens().filter(|(_, token)| !token.is_ascii()) {
-            match std::str::from_utf8(token) {
-                Ok(text) => {
-                    if let Some(slot) = single(text).and_then(|code_point| characters.ranks.get_mut(code_point)) {
-                        *slot = rank;
-                    }
+        // Whether each token is whole characters, as what is joined of such is: few need to be looked at.
+        let mut whole: Vec<bool> = Vec::with_capacity(vocabulary.len());
+        let parts = std::iter::repeat_n(None, 256).chain(parts.iter().map(Some));
+        for ((rank, token), parts) in vocabulary.tokens().zip(parts) {
+            let of_whole = parts.is_some_and(|(left, right)| whole[left as usize] && whole[right as usize]);
+            let is_whole = of_whole || std::str::from_utf8(token).is_ok();
+            whole.push(is_whole);
+            if is_whole {
+                if let Some(slot) = single(token).and_then(|code_point| characters.ranks.get_mut(code_point)) {
+                    *slot = rank;
                 }
-                Err(_) => {
-                    for edge in (1..token.len()).filter(|edge| !continues(token[*edge])) {
-                        let (word, bit) = place(token[edge - 1], token[edge]);
-                        if let Some(word) = characters.doubtful.get_mut(word) {
-                            *word |= bit;
-                        }
-                        characters.edges.push(context(token, edge, CONTEXT));
-                    }
+                continue;
+            }
+            for edge in (1..token.len()).filter(|edge| !continues(token[*edge])) {
+                let (word, bit) = place(token[edge - 1], token[edge]);
+                if let Some(word) = characters.doubtful.get_mut(word) {
+                    *word |= bit;
                 }
+                characters.edges.push(context(token, edge, CONTEXT));
             }
         }
         characters.edges.sort_unstable();
@@ -105,11 +108,15 @@ impl Characters {
     }
 }
 
-/// The code point of a text that is one character of two or three bytes.
-fn single(text: &str) -> Option<usize> {
-    let mut characters = text.chars();
-    let code_point = u32::from(characters.next()?) as usize;
-    (characters.next().is_none() && (0x80..1 << 16).contains(&code_point)).then_some(code_point)
+/// The code point of whole characters that are one, of two or three bytes.
+fn single(token: &[u8]) -> Option<usize> {
+    match token {
+        [a @ 0xC0..=0xFF, b] => Some(usize::from(a & 0x1F) << 6 | usize::from(b & 0x3F)),
+        [a @ 0xE0..=0xFF, b, c] => {
+            Some(usize::from(a & 0x0F) << 12 | usize::from(b & 0x3F) << 6 | usize::from(c & 0x3F))
+        }
+        _ => None,
+    }
 }
 
 /// Whether a byte is inside a character.

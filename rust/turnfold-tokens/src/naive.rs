@@ -145,10 +145,9 @@ impl SmallVocabulary {
                 packed.extend(side.iter().map(|rank| rank.to_le_bytes()[plane]));
             }
         }
-        let packed = miniz_oxide::deflate::compress_to_vec_zlib(&packed, 1);
-        let vocabulary = Vocabulary::unpack(&packed).expect("a vocabulary by the rules");
+        let unpacked = Vocabulary::unpack(&packed).expect("a vocabulary by the rules");
         Self {
-            tables: Tables::new(vocabulary),
+            tables: Tables::new(unpacked),
             ranks,
         }
     }

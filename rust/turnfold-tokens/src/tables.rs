@@ -7,7 +7,7 @@ use crate::bounds::Facts;
 use crate::characters::Characters;
 use crate::pages::table;
 use crate::simd::{Isa, Line, prefetch};
-use crate::vocabulary::Vocabulary;
+use crate::vocabulary::{LONGEST_TOKEN, Parts, Vocabulary};
 
 /// The longest piece of text that fits a [`Key`], in bytes.
 pub(crate) const KEY_BYTES: usize = 15;
@@ -123,7 +123,6 @@ const WAYS: usize = 4;
 pub(crate) struct ShortTokens {
     /// The keys, each with the value 1: as a piece, a token is one token.
     lines: Vec<Line>,
-    ranks: Vec<[u32; WAYS]>,
     shift: u32,
 }
 
@@ -136,33 +135,24 @@ impl ShortTokens {
             .max(1);
         let mut table = Self {
             lines: table(Line::default(), 1 << bits),
-            ranks: table([0; WAYS], 1 << bits),
             shift: 64 - bits,
         };
-        let short = vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES);
-        let keys = short.map(|(rank, token)| (key_at(token, 0, token.len()), rank));
+        let keys = short_keys(vocabulary).map(|(key, _)| (key, hash(key)));
         fetched_ahead(
             &mut table,
             keys,
-            |table, (key, _)| {
-                let hash = hash(*key);
-                table.prefetch(hash);
-                table.ranks.get((hash >> table.shift) as usize).map(prefetch);
-            },
-            |table, (key, rank)| table.insert(key, rank),
+            |table, (_, hash)| table.prefetch(*hash),
+            |table, (key, hash)| table.insert(key, hash),
         );
         table
     }
 
-    fn insert(&mut self, key: Key, rank: u32) {
+    fn insert(&mut self, key: Key, hash: u64) {
         let mask = self.lines.len() - 1;
-        let mut at = (hash(key) >> self.shift) as usize;
-        loop {
-            if let (Some(Line(line)), Some(ranks)) = (self.lines.get_mut(at), self.ranks.get_mut(at))
-                && let Some(slot) = line.iter().position(|slot| *slot == 0)
-            {
-                line[slot] = with_value(key, 1);
-                ranks[slot] = rank;
+        let mut at = (hash >> self.shift) as usize;
+        while let Some(Line(line)) = self.lines.get_mut(at) {
+            if let Some(slot) = line.iter_mut().find(|slot| **slot == 0) {
+                *slot = with_value(key, 1);
                 return;
             }
             at = (at + 1) & mask;
@@ -193,21 +183,26 @@ impl ShortTokens {
         false
     }
 
-    /// The rank of the piece if it is a token. `hash` is the key's.
-    #[inline]
-    pub(crate) fn rank(&self, key: Key, hash: u64) -> Option<u32> {
-        let mut at = (hash >> self.shift) as usize;
-        while let Some(Line(line)) = self.lines.get(at) {
+    /// Where the token is, if the piece is one: its line and its slot in that.
+    fn place(&self, key: Key) -> Option<(usize, usize)> {
+        let mut at = (hash(key) >> self.shift) as usize;
+        loop {
+            let Line(line) = self.lines.get(at)?;
             if let Some(way) = line.iter().position(|slot| *slot == with_value(key, 1)) {
-                return Some(self.ranks.get(at)?[way]);
+                return Some((at, way));
             }
             if line[WAYS - 1] == 0 {
                 return None;
             }
             at = (at + 1) & (self.lines.len() - 1);
         }
-        None
     }
+}
+
+/// The tokens that fit a key, with their ranks.
+fn short_keys(vocabulary: &Vocabulary) -> impl Iterator<Item = (Key, u32)> {
+    let short = vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES);
+    short.map(|(rank, token)| (key_at(token, 0, token.len()), rank))
 }
 
 /// The ranks of the tokens of more than 15 bytes, as an open-addressed table of ranks plus one.
@@ -233,6 +228,9 @@ impl LongTokens {
     }
 
     fn rank(&self, vocabulary: &Vocabulary, piece: &[u8]) -> Option<u32> {
+        if piece.len() > LONGEST_TOKEN {
+            return None;
+        }
         let mask = self.slots.len() - 1;
         let mut at = hash_bytes(piece) as usize & mask;
         loop {
@@ -314,15 +312,19 @@ impl Pairs {
 }
 
 impl Merges {
-    fn new(vocabulary: &Vocabulary, byte_ranks: &[u32; 256]) -> Self {
+    fn new(vocabulary: &Vocabulary, parts: Parts<'_>) -> Self {
         let common = vocabulary.len().min(COMMON as usize);
+        let mut bytes = table(NO_RANK, 1 << 16);
         let mut merges = Self {
-            bytes: table(NO_RANK, 1 << 16),
+            bytes: Vec::new(),
             common: Pairs::new(common),
             others: Pairs::new(vocabulary.len() - common),
             filter: table(0, 1 << (FILTER_BITS - 6)),
         };
-        let pairs = vocabulary.merges().map(|(left, right, merged)| {
+        let pairs = parts.iter().zip(256..).map(|((left, right), merged)| {
+            if let (Some([left]), Some([right])) = (vocabulary.token(left), vocabulary.token(right)) {
+                bytes[usize::from(*left) << 8 | usize::from(*right)] = merged;
+            }
             let pair = u64::from(left) << RANK_BITS | u64::from(right);
             (pair, pair_hash(pair), merged)
         });
@@ -349,14 +351,7 @@ impl Merges {
                 pairs.insert(pair, hash, merged);
             },
         );
-        for left in 0..=255_u8 {
-            for right in 0..=255_u8 {
-                let rank = merges.rank(byte_ranks[usize::from(left)], byte_ranks[usize::from(right)]);
-                if let Some(slot) = merges.bytes.get_mut(usize::from(left) << 8 | usize::from(right)) {
-                    *slot = rank;
-                }
-            }
-        }
+        merges.bytes = bytes;
         merges
     }
 
@@ -417,11 +412,13 @@ pub(crate) struct Tables {
     pub(crate) characters: Characters,
     /// The rank of each single byte.
     pub(crate) byte_ranks: [u32; 256],
+    /// The ranks of the tokens of `short`, by their places there, which only ids need.
+    short_ranks: OnceLock<Vec<[u32; WAYS]>>,
     facts: OnceLock<Facts>,
 }
 
 impl Tables {
-    pub(crate) fn new(vocabulary: Vocabulary) -> Self {
+    pub(crate) fn new((vocabulary, parts): (Vocabulary, Parts<'_>)) -> Self {
         let mut byte_ranks = [0; 256];
         for (rank, token) in vocabulary.tokens().take(256) {
             if let [byte] = token {
@@ -431,10 +428,11 @@ impl Tables {
         Self {
             short: ShortTokens::new(&vocabulary),
             long: LongTokens::new(&vocabulary),
-            merges: Merges::new(&vocabulary, &byte_ranks),
-            characters: Characters::new(&vocabulary),
+            merges: Merges::new(&vocabulary, parts),
+            characters: Characters::new(&vocabulary, parts),
             byte_ranks,
             vocabulary,
+            short_ranks: OnceLock::new(),
             facts: OnceLock::new(),
         }
     }
@@ -444,19 +442,34 @@ impl Tables {
         self.facts.get_or_init(|| Facts::new(self))
     }
 
-    /// The rank of a piece that is itself a token.
+    /// The rank of a piece that is itself a token. Cost: the first call makes a table, in some milliseconds.
     pub(crate) fn rank(&self, piece: &[u8]) -> Option<u32> {
-        if piece.is_empty() {
-            return None;
+        if piece.len() > KEY_BYTES {
+            return self.long.rank(&self.vocabulary, piece);
         }
-        if piece.len() <= KEY_BYTES {
-            let key = key_at(piece, 0, piece.len());
-            return self.short.rank(key, hash(key));
+        let (line, way) = self.short.place(key_at(piece, 0, piece.len()))?;
+        let ranks = self.short_ranks.get_or_init(|| self.ranks_of_short());
+        ranks.get(line).map(|ranks| ranks[way])
+    }
+
+    /// Whether a piece is itself a token.
+    pub(crate) fn is_token(&self, piece: &[u8]) -> bool {
+        if piece.len() > KEY_BYTES {
+            return self.long.rank(&self.vocabulary, piece).is_some();
         }
-        if piece.len() > crate::vocabulary::LONGEST_TOKEN {
-            return None;
+        self.short.place(key_at(piece, 0, piece.len())).is_some()
+    }
+
+    fn ranks_of_short(&self) -> Vec<[u32; WAYS]> {
+        let mut ranks = table([0; WAYS], self.short.lines.len());
+        for (key, rank) in short_keys(&self.vocabulary) {
+            if let Some((line, way)) = self.short.place(key)
+                && let Some(ranks) = ranks.get_mut(line)
+            {
+                ranks[way] = rank;
+            }
         }
-        self.long.rank(&self.vocabulary, piece)
+        ranks
     }
 }
 
@@ -468,12 +481,20 @@ mod tests {
     #[test]
     fn every_token_and_every_merge_is_found() {
         for packed in [O200K_BASE, CL100K_BASE] {
-            let tables = Tables::new(Vocabulary::unpack(packed).unwrap());
+            let (vocabulary, parts) = Vocabulary::unpack(packed).unwrap();
+            let tables = Tables::new((vocabulary, parts));
             for (rank, token) in tables.vocabulary.tokens() {
+                assert!(tables.is_token(token));
                 assert_eq!(tables.rank(token), Some(rank));
             }
-            for (left, right, merged) in tables.vocabulary.merges() {
+            for ((left, right), merged) in parts.iter().zip(256..) {
                 assert_eq!(tables.merges.rank(left, right), merged);
+            }
+            for left in 0..=u8::MAX {
+                for right in 0..=u8::MAX {
+                    let [first, second] = [left, right].map(|byte| tables.byte_ranks[usize::from(byte)]);
+                    assert_eq!(tables.merges.byte_rank(left, right), tables.merges.rank(first, second));
+                }
             }
             assert_eq!(tables.rank(b""), None);
             assert_eq!(tables.rank(b"\xFF\xFE\xFD not a token"), None);

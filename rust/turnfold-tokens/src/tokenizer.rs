@@ -252,17 +252,11 @@ impl PublishedTokenizer {
 
     #[inline(never)]
     fn count_long_unseen(&self, piece: &[u8], scratch: &mut Scratch) -> usize {
-        match self.tables.rank(piece) {
-            Some(_) => 1,
-            None => dispatch(
-                Level::detect(),
-                CountMerged {
-                    tables: self.tables,
-                    piece,
-                    scratch,
-                },
-            ),
+        if self.tables.is_token(piece) {
+            return 1;
         }
+        let tables = self.tables;
+        dispatch(Level::detect(), CountMerged { tables, piece, scratch })
     }
 
     /// How many tokens the pre-token `text[start..end]` is.

@@ -75,11 +75,11 @@ impl Facts {
         }
         facts.blanks.sort_unstable();
         for (byte, longest) in (0..=u8::MAX).zip(&mut facts.runs) {
-            while *longest < 128 && tables.rank(&vec![byte; *longest as usize + 1]).is_some() {
+            while *longest < 128 && tables.is_token(&vec![byte; *longest as usize + 1]) {
                 *longest += 1;
             }
         }
-        let is_token = |number: String| tables.rank(number.as_bytes()).is_some();
+        let is_token = |number: String| tables.is_token(number.as_bytes());
         facts.has_numbers = (0..100).all(|number| is_token(format!("{number:02}")))
             && (0..1_000).all(|number| is_token(format!("{number:03}")));
         let usual = || (b'!'..=b'~').filter(|byte| !is_unusual(*byte));
