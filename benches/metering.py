@@ -24,6 +24,7 @@ import threading
 import time
 import timeit
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import NamedTuple
@@ -254,8 +255,9 @@ def trims(peer: tiktoken.Encoding) -> Iterator[Claim]:
     limit = sum(len(peer.encode_ordinary(str(m["content"] or ""))) for m in messages) // 4
     waiting: list[list[dict[str, object]]] = []
 
-    def trimmed(given: list[dict[str, object]]) -> list[dict[str, object]]:
-        transcript = turnfold.Transcript.from_messages(given)
+    def trimmed(given: list[dict[str, object]], before: turnfold.Transcript | None = None) -> list[dict[str, object]]:
+        read = turnfold.Transcript.from_messages if before is None else partial(turnfold.Transcript.extend_from, before)
+        transcript = read(given)
         point = turnfold.find_split(transcript, keep=turnfold.KeepTokens(limit))
         assert point is not None
         return given[point.index :]
@@ -285,8 +287,18 @@ def trims(peer: tiktoken.Encoding) -> Iterator[Claim]:
         peer_rounds=5,
     )
     yield Claim(
-        "trim to a quarter, metered before / LangChain approximate",
+        "trim to a quarter, metered before, alone / LangChain approximate",
         lambda: trimmed(messages),
+        by_langchain("approximate"),
+        1,
+    )
+    before = turnfold.Transcript.extend_from(turnfold.Transcript.from_messages(messages), messages)
+    before.tokens()
+    more = [*messages, {"role": "user", "content": "And what comes next?"}]
+    assert turnfold.Transcript.extend_from(before, more).to_json() == turnfold.Transcript.from_messages(more).to_json()
+    yield Claim(
+        "trim to a quarter, metered before, as the continuation / LangChain approximate",
+        lambda: trimmed(more, before),
         by_langchain("approximate"),
         1,
         aim=13,

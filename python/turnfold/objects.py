@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -29,8 +29,11 @@ def _plain(value: object) -> object:
 _ENCODER: Final = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")
 
 
-def encode_all(messages: tuple[Message, ...]) -> bytes:
-    """Return the JSON of a list of messages. Raises an `InvalidMessageError` that names what has no JSON form."""
+def encode_all(messages: tuple[Message, ...], first: int = 0) -> bytes:
+    """Return the JSON of a list of messages, which stand from `first` on.
+
+    Raises an `InvalidMessageError` that names what has no JSON form.
+    """
     try:
         encoded = _ENCODER.encode(messages)
         # Null is what the encoder writes for NaN and the infinities, too.
@@ -38,7 +41,26 @@ def encode_all(messages: tuple[Message, ...]) -> bytes:
             return encoded
     except (TypeError, ValueError, RecursionError):
         pass
-    return b"[%b]" % b",".join(encode(message, k) for k, message in enumerate(messages))
+    return b"[%b]" % b",".join(encode(message, k) for k, message in enumerate(messages, first))
+
+
+def listed(given: object) -> tuple[Message, ...]:
+    """Return the messages of a list of them."""
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return tuple(given)
+    raise TypeError(f"a body is bytes, bytearray, memoryview or a list of messages, not {type(given).__name__}")
+
+
+def read_after(
+    previous: _core.Transcript, seen: _core.SeenObjects | None, messages: tuple[Message, ...]
+) -> tuple[_core.Transcript, _core.SeenObjects]:
+    """Read messages that go on from `previous`, whose own were as `seen`. Return what is seen now, too."""
+    if seen is None or not (kept := seen.shared(messages)):
+        return _core.Transcript.extend_from(previous, encode_all(messages)), _core.SeenObjects.of(messages)
+    grown = previous.grown(kept, encode_all(messages[kept:], kept))
+    if grown is None:
+        grown = _core.Transcript.extend_from(previous, encode_all(messages))
+    return grown, seen.followed_by(kept, messages)
 
 
 def encode(message: Message, message_index: int) -> bytes:

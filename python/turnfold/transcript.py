@@ -9,17 +9,15 @@ from typing import Final, Self, TypeVar, cast
 
 from turnfold import _core
 from turnfold.errors import ArgumentError
+from turnfold.indexes import Texts, in_range, range_ends
 from turnfold.model.blocks import Block, BlockHead, BlockKind, Role
 from turnfold.model.counts import DEFAULT_ENCODING, CountMode, TokenCount
 from turnfold.model.findings import Pair
 from turnfold.model.summary import SourcePart, ToolDigest
 from turnfold.model.thinking import BoundReasoning
-from turnfold.objects import Message, decode, encode, encode_all
+from turnfold.objects import Message, decode, encode, encode_all, listed, read_after
 
 _T = TypeVar("_T")
-
-Texts = Mapping[int, str] | tuple[tuple[int, str], ...]
-"""New texts of blocks of a message, by block index; as pairs, too."""
 
 _Edits = list[tuple[int, tuple[tuple[int, str], ...]]]
 
@@ -31,7 +29,7 @@ class Transcript:
     back as they came.
     """
 
-    __slots__ = ("_block_heads", "_fingerprint", "_objects", "_roles", "_speakers", "kernel", "known_pairs")
+    __slots__ = ("_block_heads", "_fingerprint", "_objects", "_roles", "_seen", "_speakers", "kernel", "known_pairs")
 
     def __init__(self, kernel: _core.Transcript, objects: Iterable[Message | None] | None = None) -> None:
         self.kernel: Final = kernel
@@ -40,6 +38,8 @@ class Transcript:
         """Calls with their results, once a scan has listed them. `checks` alone looks at it."""
         # One a message: the caller's object, or None until it is asked for. None where there is no object yet.
         self._objects = None if objects is None else list(objects)
+        # What the objects were made of, where `extend_from` read them.
+        self._seen: _core.SeenObjects | None = None
         self._roles: tuple[str, ...] | None = None
         self._speakers: tuple[Role, ...] | None = None
         self._fingerprint: str | None = None
@@ -59,7 +59,7 @@ class Transcript:
         return cls(_core.Transcript.from_json(body, format))
 
     @classmethod
-    def extend_from(cls, previous: Self, body: bytes | bytearray | memoryview) -> Self:
+    def extend_from(cls, previous: Self, body: bytes | bytearray | memoryview | Sequence[Message]) -> Self:
         """Read a request body that goes on from `previous`, as each body of an agent's session does.
 
         The result is that of `from_json(body)` in everything that can be asked, with the format named if the caller
@@ -67,8 +67,19 @@ class Transcript:
         only the rest is read and, later, counted, and no more of `body` than that is kept. Where less than half is
         shared, or something outside the messages has changed, all is read. O(bytes) of comparison, O(new bytes) of
         everything else; other threads run meanwhile.
+
+        A list of messages is read as `from_messages` reads it. Where `previous` was made so as well, messages at the
+        start that hold the very same texts and numbers are not written as JSON again: O(fields) to look, and what was
+        changed in place is found. The texts of both are held as long as they are.
         """
-        return cls(_core.Transcript.extend_from(kernel_of(previous), body))
+        before = kernel_of(previous)
+        if isinstance(body, bytes | bytearray | memoryview):
+            return cls(_core.Transcript.extend_from(before, body))
+        objects = listed(body)
+        kernel, seen = read_after(before, previous._seen, objects)
+        grown = cls(kernel, objects)
+        grown._seen = seen
+        return grown
 
     @classmethod
     def from_messages(cls, messages: Iterable[Message], *, format: str | None = None) -> Self:
@@ -99,7 +110,7 @@ class Transcript:
             elif not isinstance(part, range):
                 raise TypeError(f"a part is a range or bytes, not {type(part).__name__}")
             else:
-                given.append(_ends(part))
+                given.append(range_ends(part))
         kernel = self.kernel.splice(given)
         if self._objects is None:
             return type(self)(kernel)
@@ -301,7 +312,7 @@ class Transcript:
 
     def identifiers_of(self, ranges: Iterable[range]) -> tuple[str, ...]:
         """Find those in several ranges of messages, in the order of the ranges."""
-        return tuple(self.kernel.identifiers([_ends(part) for part in ranges]))
+        return tuple(self.kernel.identifiers([range_ends(part) for part in ranges]))
 
     def digests(self, start: int = 0, stop: int | None = None) -> tuple[ToolDigest, ...]:
         """Say what each tool call of messages `[start, stop)` did, by rule. Linear in the bytes of both halves."""
@@ -408,7 +419,7 @@ class Transcript:
             return edit(cast(_Edits, given))
         except (TypeError, OverflowError):  # no pairs yet, or an index that is negative or larger than any machine's
             pass
-        return edit([(self._index(index), _in_range(texts)) for index, texts in given])
+        return edit([(self._index(index), in_range(texts)) for index, texts in given])
 
     def encoding_and_label(self, encoding: str | None, model: str | None) -> tuple[str, str]:
         """Return that encoding, and how sure it is that it is the model's."""
@@ -425,20 +436,6 @@ class Transcript:
         if not 0 <= message_index < len(self):
             raise ArgumentError(f"There is no message {message_index}: the transcript has {len(self)}")
         return message_index
-
-
-def _in_range(texts: Texts) -> tuple[tuple[int, str], ...]:
-    pairs = texts if isinstance(texts, tuple) else tuple(texts.items())
-    if pairs and min(pairs)[0] < 0:
-        raise ArgumentError(f"There is no block {min(pairs)[0]}")
-    return tuple((min(block_index, sys.maxsize), text) for block_index, text in pairs)
-
-
-def _ends(part: range) -> tuple[int, int]:
-    start, stop = part.start, part.stop
-    if start < 0 or stop < 0 or part.step != 1:
-        raise ArgumentError("A range of messages has step 1 and no negative end")
-    return (start, stop) if start <= sys.maxsize >= stop else (min(start, sys.maxsize), min(stop, sys.maxsize))
 
 
 def kernel_of(transcript: object) -> _core.Transcript:

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 
 from turnfold import meter
 from turnfold.checks import mask_old
+from turnfold.indexes import Texts
 from turnfold.model.counts import TokenCount
 from turnfold.model.plan import Fit
 from turnfold.model.scan import ScanOptions
-from turnfold.transcript import Texts, Transcript
+from turnfold.transcript import Transcript
 
 
 class Measure:

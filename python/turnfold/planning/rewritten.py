@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from msgspec import structs
 
 from turnfold.errors import ArgumentError
+from turnfold.indexes import Texts
 from turnfold.meter import truncate, truncate_middle
 from turnfold.model.plan import CutSide, EditBlocks
-from turnfold.transcript import Texts, Transcript
+from turnfold.transcript import Transcript
 
 _GAP_TOKENS = 6
 

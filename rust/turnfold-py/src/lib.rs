@@ -16,6 +16,7 @@ mod options;
 mod plain;
 mod quoting;
 mod results;
+mod seen_objects;
 mod statements;
 mod text;
 mod transcript;
@@ -49,6 +50,8 @@ mod _core {
     use super::quoting::{Shown, neutralise};
     #[pymodule_export]
     use super::results::{mask_old, masks};
+    #[pymodule_export]
+    use super::seen_objects::SeenObjects;
     #[pymodule_export]
     use super::statements::Statements;
     #[pymodule_export]

@@ -97,6 +97,12 @@ impl Transcript {
         })
     }
 
+    /// The first `kept` messages and those of the list `rest`; None where the whole must be read.
+    fn grown(&self, py: Python<'_>, kept: usize, rest: &Bound<'_, PyBytes>) -> PyResult<Option<Self>> {
+        let rest = rest.as_bytes();
+        by_size(py, rest.len(), || Ok(self.0.grown(kept, rest).map(Self)))
+    }
+
     fn append(&self, py: Python<'_>, message: &Bound<'_, PyAny>) -> PyResult<Self> {
         let (_kept, source) = input::kept_source(message)?;
         detached(py, || Ok(Self(self.0.append(source)?)))

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::read::{NAMED, join, read_message};
-use super::{Segment, Source, SourceBytes, Span, Transcript};
+use super::{Message, Segment, Source, SourceBytes, Span, Transcript};
 use crate::errors::ReadError;
 use crate::formats::Rows;
 use crate::json::Document;
@@ -76,16 +76,48 @@ impl Transcript {
         if shared.messages == 0 || rest.len() > shared.end {
             return None;
         }
-        let document = Document::parse_items(rest, if head.bare { 1 } else { 2 }).ok()?;
+        self.followed_by(shared.messages, rest)
+    }
+
+    /// The first `kept` messages and then those of `rest`, both of them JSON arrays without a space between messages: equal to
+    /// what [`Transcript::from_json`] reads of the array of all, with the format named where it was, at the cost of the
+    /// rest alone. `None` where the whole must be read for that, to be refused or because this is no such array.
+    #[must_use]
+    pub fn grown(&self, kept: usize, rest: &[u8]) -> Option<Self> {
+        let head = &*self.head;
+        let outside = head.source.bytes();
+        let is_array = !head.lone && head.before.of(outside) == b"[" && head.after.of(outside) == b"]";
+        if !is_array || kept == 0 || kept > self.len() || !self.is_compact() {
+            return None;
+        }
+        let before: usize = self.segments.iter().map(|segment| segment.stretch().len()).sum();
+        u32::try_from(before + rest.len()).ok()?;
+        match rest.strip_prefix(b"[")?.strip_suffix(b"]")? {
+            [] => self.followed_by(kept, &[]),
+            items => self.followed_by(kept, &[b",", items].concat()),
+        }
+    }
+
+    /// Whether its messages stand with a comma and nothing else between them.
+    fn is_compact(&self) -> bool {
+        let mut gap: &[u8] = b"";
+        self.segments.iter().all(|segment| {
+            let source = segment.source.bytes();
+            let has_gap = |message: &Message| message.gap.of(source) == std::mem::replace(&mut gap, b",");
+            segment.listed && segment.messages().iter().all(has_gap)
+        })
+    }
+
+    /// The first `kept` messages and then the items of `rest`, which begins with what parts them from those.
+    fn followed_by(&self, kept: usize, rest: &[u8]) -> Option<Self> {
+        let document = Document::parse_items(rest, if self.head.bare { 1 } else { 2 }).ok()?;
         let (mut evidence, mut reason) = (None, Cow::Borrowed(NAMED));
         if !self.named {
-            let mut known = self.evidence.as_ref()?.before(shared.messages)?;
+            let mut known = self.evidence.as_ref()?.before(kept)?;
             known.read(|index| Some(self.message(index)?.bytes()))?;
             let messages = document.roots();
-            known.add(shared.messages, &messages);
-            let judged = known
-                .reaches(shared.messages)
-                .then(|| known.weigh((shared.messages..).zip(messages)));
+            known.add(kept, &messages);
+            let judged = known.reaches(kept).then(|| known.weigh((kept..).zip(messages)));
             let (format, why) = judged?.ok()?;
             if format.name() != self.format.name() {
                 return None;
@@ -95,7 +127,7 @@ impl Transcript {
         let mut rows = Rows::default();
         let mut messages = Vec::new();
         let mut edge = 0;
-        for (index, value) in (shared.messages..).zip(document.roots()) {
+        for (index, value) in (kept..).zip(document.roots()) {
             let path = |path: &str| join(self.format, index, path);
             let mut message = read_message(self.format, value, false, &mut rows, &path).ok()?;
             message.gap = Span {
@@ -106,7 +138,7 @@ impl Transcript {
             messages.push(message);
         }
         drop(document);
-        let mut segments = self.first_segments(shared.messages);
+        let mut segments = self.first_segments(kept);
         let source = SourceBytes(Arc::new(rest.to_vec()));
         let counts = CountMemo::default();
         segments.push(Arc::new(Segment::new(source, messages, rows, true, counts)));
@@ -116,7 +148,7 @@ impl Transcript {
         Some(Self {
             named: self.named,
             evidence,
-            pairs: if shared.messages == self.len() {
+            pairs: if kept == self.len() {
                 self.pairs.grown()
             } else {
                 Arc::default()
