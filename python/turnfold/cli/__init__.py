@@ -6,7 +6,7 @@ from typing import Final
 
 __all__ = ["main", "serve"]
 
-_COLLECTED_AT: Final = 10_000
+_COLLECTED_AT: Final = 50_000
 """The collector of cycles looks for them after so many new objects that could be in one: modules are made of tens of
 thousands, and a document of some hundreds, that are in none."""
 _KEPT_BYTES: Final = 4 << 20

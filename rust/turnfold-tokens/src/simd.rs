@@ -8,6 +8,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::scan::PairTable;
 use crate::tables::Key;
 
 use wide::{CmpEq, CmpGt, i8x16};
@@ -174,6 +175,13 @@ pub(crate) trait Isa {
         })
     }
 
+    /// Where two bytes of a block are a pair of the table, by the first of them, if both are ASCII. Others may be in it, and
+    /// none where that would take longer than it spares.
+    #[inline(always)]
+    fn pairs(_block: &[u8; BLOCK], _table: &PairTable) -> u64 {
+        0
+    }
+
     /// The bits of `bits` that `kept` has, moved together at the low end.
     #[inline(always)]
     fn squeeze(bits: u64, kept: u64) -> u64 {
@@ -212,12 +220,9 @@ pub(crate) trait Isa {
     /// The value of the slot of a line that holds `key` (see [`Line`]); 0 if none does.
     #[inline(always)]
     fn find<const VALUE_BITS: u32>(line: &Line, key: Key) -> usize {
-        line.0
-            .iter()
-            .map(|slot| {
-                usize::from((slot ^ key) << VALUE_BITS == 0).wrapping_neg() & (slot >> (128 - VALUE_BITS)) as usize
-            })
-            .fold(0, |found, value| found | value)
+        let is_key = |slot: Key| u32::from((slot ^ key) & (Key::MAX >> VALUE_BITS) == 0);
+        let ways = line.0.iter().rev().fold(0, |ways, slot| ways << 2 | is_key(*slot));
+        value::<VALUE_BITS>(line, ways)
     }
 
     /// Writes `base` plus the place of each bit set to the front of `out`, in order; gives back how many.
@@ -235,6 +240,14 @@ pub(crate) trait Isa {
         }
         count
     }
+}
+
+/// The value of the slot of the lowest bit set of `ways`, bit 2 `i` for slot `i`; 0 if there is none.
+#[inline(always)]
+fn value<const VALUE_BITS: u32>(line: &Line, ways: u32) -> usize {
+    // Where none matches, some slot is read and nothing kept of it.
+    let slot = line.0[(ways.trailing_zeros() / 2) as usize % 4];
+    (slot >> (128 - VALUE_BITS)) as usize & usize::from(ways != 0).wrapping_neg()
 }
 
 /// See [`Level::Scalar`].
@@ -321,15 +334,17 @@ pub fn prefetch<T>(value: &T) {
 mod x86 {
     use std::arch::x86_64::{
         __m128i, __m256i, __m512i, _mm_bsrli_si128, _mm_set_epi64x, _mm256_add_epi8, _mm256_and_si256,
-        _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256,
-        _mm256_set1_epi8, _mm512_add_epi64, _mm512_broadcast_i64x2, _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask,
-        _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32,
-        _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
+        _mm256_broadcastsi128_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8,
+        _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_set1_epi8,
+        _mm256_setzero_si256, _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi64, _mm512_broadcast_i64x2,
+        _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask,
+        _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8,
+        _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8,
         _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8, _mm512_test_epi8_mask, _mm512_test_epi64_mask,
         _mm512_xor_si512, _pdep_u64, _pext_u64,
     };
 
-    use super::{BLOCK, Isa, Kinds, Line, Work};
+    use super::{BLOCK, Isa, Kinds, Line, PairTable, Work, value};
     use crate::tables::Key;
 
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
@@ -379,6 +394,30 @@ mod x86 {
             // SAFETY: as above.
             unsafe { _pdep_u64(bits, kept) }
         }
+
+        #[inline(always)]
+        fn find<const VALUE_BITS: u32>(line: &Line, key: Key) -> usize {
+            // SAFETY: as above.
+            value::<VALUE_BITS>(line, unsafe { matching_in_halves::<VALUE_BITS>(line, key) })
+        }
+    }
+
+    /// As [`matching`].
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn matching_in_halves<const VALUE_BITS: u32>(line: &Line, key: Key) -> u32 {
+        let (low, high) = ((key as u64).cast_signed(), ((key >> 64) as u64).cast_signed());
+        let key = _mm256_broadcastsi128_si256(_mm_set_epi64x(high, low));
+        let compared = _mm256_broadcastsi128_si256(_mm_set_epi64x((u64::MAX >> VALUE_BITS).cast_signed(), -1));
+        let equal = |half: usize| {
+            // SAFETY: a line is two halves of 32 bytes.
+            let slots = unsafe { _mm256_loadu_si256(line.0.as_ptr().add(2 * half).cast()) };
+            let other = _mm256_and_si256(_mm256_xor_si256(slots, key), compared);
+            let equal = _mm256_cmpeq_epi64(other, _mm256_setzero_si256());
+            _mm256_movemask_pd(_mm256_castsi256_pd(equal)).cast_unsigned()
+        };
+        let equal = equal(0) | equal(1) << 4;
+        equal & equal >> 1 & 0b0101_0101
     }
 
     #[inline]
@@ -432,6 +471,20 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn pairs(block: &[u8; BLOCK], table: &PairTable) -> u64 {
+            // SAFETY: as above; each table is two loads long.
+            unsafe {
+                let block = _mm512_loadu_si512(block.as_ptr().cast());
+                let of = |table: &[u8; 128]| {
+                    let [low, high] = [0, 64].map(|at| _mm512_loadu_si512(table.as_ptr().add(at).cast()));
+                    _mm512_permutex2var_epi8(low, block, high)
+                };
+                let next = _mm512_add_epi8(_mm512_loadu_si512(PLACES.as_ptr().cast()), _mm512_set1_epi8(1));
+                _mm512_test_epi8_mask(of(&table.left), _mm512_permutexvar_epi8(next, of(&table.right)))
+            }
+        }
+
+        #[inline(always)]
         fn squeeze(bits: u64, kept: u64) -> u64 {
             // SAFETY: as above.
             unsafe { _pext_u64(bits, kept) }
@@ -446,10 +499,7 @@ mod x86 {
         #[inline(always)]
         fn find<const VALUE_BITS: u32>(line: &Line, key: Key) -> usize {
             // SAFETY: as above.
-            let ways = unsafe { matching::<VALUE_BITS>(line, key) };
-            // Where none matches, some slot is read and nothing kept of it.
-            let slot = line.0[(ways.trailing_zeros() / 2) as usize % 4];
-            (slot >> (128 - VALUE_BITS)) as usize & usize::from(ways != 0).wrapping_neg()
+            value::<VALUE_BITS>(line, unsafe { matching::<VALUE_BITS>(line, key) })
         }
 
         #[inline(always)]

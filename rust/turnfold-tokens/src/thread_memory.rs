@@ -5,7 +5,7 @@ use std::cell::Cell;
 use crate::Encoding;
 use crate::merge::Scratch;
 use crate::piece_digest::COUNT_BITS;
-use crate::scan::{Ends, ROOM};
+use crate::scan::{ROOM, Spans};
 use crate::simd::{Isa, Line, prefetch};
 use crate::tables::{Key, VALUE_BITS, with_value};
 
@@ -57,7 +57,7 @@ pub(crate) struct Long {
 
 /// The pieces that are counted at a time.
 pub(crate) struct Batch {
-    pub(crate) ends: Ends,
+    pub(crate) spans: Spans,
     /// Those that are too long for a key, at the front.
     pub(crate) long: [Long; UNSEEN],
     /// Those that the thread does not remember, at the front.
@@ -67,7 +67,7 @@ pub(crate) struct Batch {
 impl Default for Batch {
     fn default() -> Self {
         Self {
-            ends: Ends::default(),
+            spans: Spans::default(),
             long: [Long::default(); UNSEEN],
             unseen: [Unseen::default(); UNSEEN],
         }

@@ -63,7 +63,7 @@ impl PublishedTokenizer {
         self.encoding
     }
 
-    /// How many tokens the text is. Cost: linear; some 5 to 15 ns a byte for text not seen before, 2 to 5 for text seen.
+    /// How many tokens the text is. Cost: linear; some 4 to 15 ns a byte for text not seen before, 1 to 2 for text seen.
     pub(crate) fn count(&self, text: &str) -> usize {
         self.count_pieces(text.as_bytes(), usize::MAX).unwrap_or(usize::MAX)
     }
@@ -350,22 +350,20 @@ impl<W: Watch> Work for CountPieces<'_, W> {
             watch,
             memory,
         } = self;
-        let (seen, scratch, Batch { ends, long, unseen }) = memory.seen(tokenizer.encoding);
+        let (seen, scratch, Batch { spans, long, unseen }) = memory.seen(tokenizer.encoding);
         let mut count = 0;
-        ends.restart(0);
-        loop {
-            ends.fill::<I>(tokenizer.pattern, text);
-            if ends.places().is_empty() {
-                return count;
-            }
-            let mut start = ends.start;
+        spans.restart(0);
+        while spans.at() < text.len() {
+            spans.fill::<I, true>(tokenizer.pattern, text);
+            count += spans.plain();
+            let (starts, ends) = spans.pieces();
             let mut waiting = 0;
             let mut count_long = 0;
-            for places in ends.places().chunks(AT_ONCE) {
+            for (starts, ends) in starts.chunks(AT_ONCE).zip(ends.chunks(AT_ONCE)) {
                 // What is looked up is fetched side by side, while the keys of the others are made.
                 let mut short = [Unseen::default(); AT_ONCE];
                 let mut count_short = 0;
-                for &end in places {
+                for (&start, &end) in starts.iter().zip(ends) {
                     if end - start > KEY_BYTES {
                         long[count_long % UNSEEN] = Long { start, end, digest: 0 };
                         count_long += 1;
@@ -376,7 +374,6 @@ impl<W: Watch> Work for CountPieces<'_, W> {
                         short[count_short % AT_ONCE] = Unseen { key, hash, end };
                         count_short += 1;
                     }
-                    start = end;
                 }
                 let recent = seen.recent();
                 for piece in short.get(..count_short).unwrap_or_default() {
@@ -391,10 +388,11 @@ impl<W: Watch> Work for CountPieces<'_, W> {
             count += tokenizer.count_long_ones::<I>(long, text, seen, scratch);
             let unseen = unseen.get_mut(..waiting).unwrap_or_default();
             count += tokenizer.count_unseen::<I>(unseen, text, seen, scratch);
-            if watch.is_enough(count, start) {
-                return count;
+            if watch.is_enough(count, spans.at()) {
+                break;
             }
         }
+        count
     }
 }
 

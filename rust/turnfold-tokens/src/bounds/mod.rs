@@ -113,7 +113,7 @@ impl Work for Weighing<'_> {
             let mut copy = [0; BLOCK];
             let (block, length) = block_at(self.text, at, &mut copy);
             let kinds = I::kinds(block);
-            let cut = block::cut_kinds::<I>(self.pattern, self.text, at, block, length, kinds);
+            let cut = block::cut::<I>(self.pattern, self.text, at, block, length, kinds);
             let known = if cut.ends {
                 length
             } else {

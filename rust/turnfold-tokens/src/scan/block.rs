@@ -30,15 +30,9 @@ fn run_start(mask: u64, place: u32) -> u32 {
     64 - (!mask & (below(place) | 1 << place)).leading_zeros()
 }
 
-/// Cuts the first `length` bytes (at least 1) of a block, which stands at byte `at` of `text`.
+/// Cuts the first `length` bytes (at least 1) of a block of these kinds, which stands at byte `at` of `text`.
 #[inline(always)]
-pub(crate) fn cut<I: Isa>(pattern: Pattern, text: &[u8], at: usize, block: &[u8; BLOCK], length: usize) -> Cut {
-    cut_kinds::<I>(pattern, text, at, block, length, I::kinds(block))
-}
-
-/// [`cut`] where the kinds of the block are known.
-#[inline(always)]
-pub(crate) fn cut_kinds<I: Isa>(
+pub(crate) fn cut<I: Isa>(
     pattern: Pattern,
     text: &[u8],
     at: usize,

@@ -5,9 +5,12 @@ pub(crate) mod cl100k;
 pub(crate) mod gpt2;
 pub(crate) mod llama3;
 pub(crate) mod o200k;
+mod plain;
 
 use crate::classes::{Class, class_at};
 use crate::simd::{BLOCK, Isa, Level, Work, dispatch};
+pub(crate) use plain::PairTable;
+use plain::Plain;
 
 /// A published pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,50 +34,69 @@ impl Pattern {
     }
 }
 
-/// How many ends are asked for at once.
+/// How many pieces are asked for at once.
 const BATCH: usize = 256;
 /// How many come at most: one block brings more than were asked for.
 pub(crate) const ROOM: usize = BATCH + BLOCK;
+/// After so many plain pieces a batch is handed over, so that whoever waits for a count is told in time.
+const PLAIN: usize = 4 * BATCH;
 
-/// Ends of pre-tokens that follow one another.
-pub(crate) struct Ends {
-    /// Where the first of these pre-tokens starts.
-    pub(crate) start: usize,
-    places: [usize; ROOM],
+/// Pre-tokens in the order of the text, a batch at a time.
+pub(crate) struct Spans {
+    starts: [usize; ROOM],
+    ends: [usize; ROOM],
     count: usize,
+    /// Where the next batch begins.
+    at: usize,
+    /// How many plain pieces were left out of this one.
+    plain: usize,
 }
 
-impl Default for Ends {
+impl Default for Spans {
     fn default() -> Self {
         Self {
-            start: 0,
-            places: [0; ROOM],
+            starts: [0; ROOM],
+            ends: [0; ROOM],
             count: 0,
+            at: 0,
+            plain: 0,
         }
     }
 }
 
-impl Ends {
-    /// Before the first pre-token from `start` on.
+impl Spans {
+    /// Before the first pre-token from `at` on, which is a pre-token edge.
     #[inline]
-    pub(crate) fn restart(&mut self, start: usize) {
-        self.start = start;
-        self.count = 0;
+    pub(crate) fn restart(&mut self, at: usize) {
+        (self.at, self.count, self.plain) = (at, 0, 0);
     }
 
-    /// The ends, in order.
+    /// Where each piece starts, if plain ones were left out, and where it ends.
     #[inline(always)]
-    pub(crate) fn places(&self) -> &[usize] {
-        self.places.get(..self.count).unwrap_or_default()
+    pub(crate) fn pieces(&self) -> (&[usize], &[usize]) {
+        let starts = self.starts.get(..self.count).unwrap_or_default();
+        (starts, self.ends.get(..self.count).unwrap_or_default())
     }
 
-    /// Goes on to the next pre-tokens of `text`: at least one unless the text is at its end.
+    /// The edge up to which all pieces were handed out or left out.
     #[inline(always)]
-    pub(crate) fn fill<I: Isa>(&mut self, pattern: Pattern, text: &[u8]) {
-        self.start = self.places().last().copied().unwrap_or(self.start);
-        self.count = 0;
-        let mut at = self.start;
-        while at < text.len() && self.count < BATCH {
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// How many plain pieces were left out of the batch: each of them is one token of a published vocabulary.
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> usize {
+        self.plain
+    }
+
+    /// Goes on to the next pre-tokens of `text`: at least one, or a plain one left out, unless the text is at its end. Without
+    /// plain ones, if these are to be left out, and with the starts of the others then.
+    #[inline(always)]
+    pub(crate) fn fill<I: Isa, const WITHOUT_PLAIN: bool>(&mut self, pattern: Pattern, text: &[u8]) {
+        (self.count, self.plain) = (0, 0);
+        while self.at < text.len() && self.count < BATCH && self.plain < PLAIN {
+            let at = self.at;
             let rest = text.get(at..).unwrap_or_default();
             let mut copy = [0; BLOCK];
             let (block, length) = if let Some(block) = rest.first_chunk() {
@@ -83,44 +105,61 @@ impl Ends {
                 copy[..rest.len()].copy_from_slice(rest);
                 (&copy, rest.len())
             };
-            let cut = block::cut::<I>(pattern, text, at, block, length);
-            let ends = cut.starts & !1;
-            if let Some(room) = self.places.get_mut(self.count..).and_then(<[usize]>::first_chunk_mut) {
+            let kinds = I::kinds(block);
+            let cut = block::cut::<I>(pattern, text, at, block, length, kinds);
+            // The piece of the highest start has no end here.
+            let last = (cut.starts | 1).ilog2();
+            let mut ends = cut.starts & !1;
+            let mut starts = cut.starts & !(1 << last);
+            if WITHOUT_PLAIN {
+                let plain = Plain::of::<I>(cut.starts, &kinds, block);
+                (starts, ends) = (starts & !plain.starts, ends & !plain.ends);
+                self.plain += plain.starts.count_ones() as usize;
+                if let Some(room) = room(&mut self.starts, self.count) {
+                    I::places(starts, at, room);
+                }
+            }
+            if let Some(room) = room(&mut self.ends, self.count) {
                 self.count += I::places(ends, at, room);
             }
-            at += 63 - cut.starts.leading_zeros() as usize;
-            if cut.ends {
-                at = text.len();
-            } else if ends == 0 {
-                at = pattern.piece_end(text, at);
+            let open = at + last as usize;
+            self.at = if cut.ends {
+                text.len()
+            } else if cut.starts == 1 {
+                pattern.piece_end(text, open)
             } else {
+                self.at = open;
                 continue;
-            }
-            if let Some(slot) = self.places.get_mut(self.count) {
-                *slot = at;
+            };
+            if let (Some(start), Some(end)) = (self.starts.get_mut(self.count), self.ends.get_mut(self.count)) {
+                (*start, *end) = (open, self.at);
                 self.count += 1;
             }
         }
     }
 }
 
+fn room(places: &mut [usize], at: usize) -> Option<&mut [usize; BLOCK]> {
+    places.get_mut(at..)?.first_chunk_mut()
+}
+
 /// The pre-tokens of a text from a pre-token edge on, as their ends.
 pub(crate) struct Pieces<'t> {
     pattern: Pattern,
     text: &'t [u8],
-    ends: Ends,
+    spans: Spans,
     given: usize,
 }
 
 impl<'t> Pieces<'t> {
     #[inline]
     pub(crate) fn new(pattern: Pattern, text: &'t [u8], start: usize) -> Self {
-        let mut ends = Ends::default();
-        ends.restart(start);
+        let mut spans = Spans::default();
+        spans.restart(start);
         Self {
             pattern,
             text,
-            ends,
+            spans,
             given: 0,
         }
     }
@@ -131,34 +170,34 @@ impl Iterator for Pieces<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        if self.given == self.ends.count {
+        if self.given == self.spans.count {
             self.given = 0;
             dispatch(
                 Level::detect(),
-                Fill {
+                Fill::<false> {
                     pattern: self.pattern,
                     text: self.text,
-                    ends: &mut self.ends,
+                    spans: &mut self.spans,
                 },
             );
         }
-        let end = *self.ends.places().get(self.given)?;
+        let end = *self.spans.pieces().1.get(self.given)?;
         self.given += 1;
         Some(end)
     }
 }
 
-struct Fill<'a> {
+struct Fill<'a, const WITHOUT_PLAIN: bool> {
     pattern: Pattern,
     text: &'a [u8],
-    ends: &'a mut Ends,
+    spans: &'a mut Spans,
 }
 
-impl Work for Fill<'_> {
+impl<const WITHOUT_PLAIN: bool> Work for Fill<'_, WITHOUT_PLAIN> {
     type Output = ();
     #[inline(always)]
     fn run<I: Isa>(self) {
-        self.ends.fill::<I>(self.pattern, self.text);
+        self.spans.fill::<I, WITHOUT_PLAIN>(self.pattern, self.text);
     }
 }
 
@@ -240,6 +279,7 @@ fn blank(text: &[u8], start: usize) -> Blank {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Encoding;
 
     fn pieces(pattern: Pattern, text: &str) -> Vec<&str> {
         let mut pieces = Vec::new();
@@ -276,17 +316,22 @@ mod tests {
         }
     }
 
-    fn ends_at(level: Level, pattern: Pattern, text: &[u8]) -> Vec<usize> {
-        let mut ends = Ends::default();
-        let mut all = Vec::new();
-        loop {
-            let ends = &mut ends;
-            dispatch(level, Fill { pattern, text, ends });
-            if ends.places().is_empty() {
-                return all;
-            }
-            all.extend_from_slice(ends.places());
+    /// The ends of all pieces, and the pieces that are listed where plain ones are left out, with the number of those.
+    fn at_level(level: Level, pattern: Pattern, text: &[u8]) -> (Vec<usize>, Vec<(usize, usize)>, usize) {
+        let (mut all, mut listed, mut plain) = (Vec::new(), Vec::new(), 0);
+        let spans = &mut Spans::default();
+        while spans.at() < text.len() {
+            dispatch(level, Fill::<false> { pattern, text, spans });
+            all.extend_from_slice(spans.pieces().1);
         }
+        spans.restart(0);
+        while spans.at() < text.len() {
+            dispatch(level, Fill::<true> { pattern, text, spans });
+            let (starts, ends) = spans.pieces();
+            listed.extend(starts.iter().copied().zip(ends.iter().copied()));
+            plain += spans.plain();
+        }
+        (all, listed, plain)
     }
 
     #[test]
@@ -306,7 +351,11 @@ mod tests {
             last = next;
         }
         let levels: Vec<Level> = Level::ALL.into_iter().filter(|level| level.is_there()).collect();
-        for pattern in [Pattern::Cl100k, Pattern::O200k] {
+        for (pattern, encoding) in [
+            (Pattern::Cl100k, Encoding::Cl100kBase),
+            (Pattern::O200k, Encoding::O200kBase),
+        ] {
+            let tables = encoding.tokenizer().as_published().unwrap().tables();
             for (i, text) in texts.iter().enumerate() {
                 let text = format!("{text}{}{text}s", "ab ".repeat(i % 23));
                 let mut by_character = Vec::new();
@@ -315,8 +364,20 @@ mod tests {
                     by_character.push(pattern.piece_end(text.as_bytes(), start));
                 }
                 for level in &levels {
-                    let by_block = ends_at(*level, pattern, text.as_bytes());
+                    let (by_block, mut listed, mut plain) = at_level(*level, pattern, text.as_bytes());
                     assert_eq!(by_block, by_character, "{level:?} {pattern:?} {text:?}");
+                    listed.reverse();
+                    let starts = std::iter::once(0).chain(by_character.iter().copied());
+                    for (start, end) in starts.zip(by_character.iter().copied()) {
+                        if listed.pop_if(|next| *next == (start, end)).is_none() {
+                            plain -= 1;
+                            assert!(
+                                tables.is_token(&text.as_bytes()[start..end]),
+                                "{level:?} {pattern:?} {text:?} {start}"
+                            );
+                        }
+                    }
+                    assert_eq!((listed, plain), (Vec::new(), 0), "{level:?} {pattern:?} {text:?}");
                 }
             }
         }
@@ -327,7 +388,7 @@ mod tests {
         let text = format!("{} {}", "a1 ".repeat(999), "中".repeat(999));
         for pattern in [Pattern::Cl100k, Pattern::O200k] {
             let given: Vec<usize> = Pieces::new(pattern, text.as_bytes(), 0).collect();
-            assert_eq!(given, ends_at(Level::Scalar, pattern, text.as_bytes()));
+            assert_eq!(given, at_level(Level::Scalar, pattern, text.as_bytes()).0);
             assert_eq!(given.last(), Some(&text.len()));
             assert_eq!(Pieces::new(pattern, text.as_bytes(), 3).next(), Some(4));
             assert_eq!(Pieces::new(pattern, text.as_bytes(), text.len()).next(), None);
