@@ -22,7 +22,7 @@ from turnfold.cli.reading import register_encoding
 if sys.platform == "linux":
     import fcntl
 
-_SPARED: Final = 16
+_SPARED: Final = 32
 """The kernel's caches are so many times smaller than in a process that serves."""
 _PIPE_BYTES: Final = 1 << 20
 """What waits in a pipe, where the system lets a user have so much: who writes goes on meanwhile."""
