@@ -55,9 +55,9 @@ def read_after(
     previous: _core.Transcript, seen: _core.SeenObjects | None, messages: tuple[Message, ...]
 ) -> tuple[_core.Transcript, _core.SeenObjects]:
     """Read messages that go on from `previous`, whose own were as `seen`. Return what is seen now, too."""
-    if seen is None or not (kept := seen.shared(messages)):
-        return _core.Transcript.extend_from(previous, encode_all(messages)), _core.SeenObjects.of(messages)
-    grown = previous.grown(kept, encode_all(messages[kept:], kept))
+    seen = _core.SeenObjects() if seen is None else seen
+    kept = seen.shared(messages)
+    grown = previous.grown(kept, encode_all(messages[kept:], kept)) if kept else None
     if grown is None:
         grown = _core.Transcript.extend_from(previous, encode_all(messages))
     return grown, seen.followed_by(kept, messages)

@@ -70,7 +70,7 @@ class Transcript:
 
         A list of messages is read as `from_messages` reads it. Where `previous` was made so as well, messages at the
         start that hold the very same texts and numbers are not written as JSON again: O(fields) to look, and what was
-        changed in place is found. The texts of both are held as long as they are.
+        changed in place is found. The result holds its texts and numbers for as long as it lives.
         """
         before = kernel_of(previous)
         if isinstance(body, bytes | bytearray | memoryview):

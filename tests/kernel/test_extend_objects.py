@@ -143,7 +143,7 @@ def test_a_format_may_show_late() -> None:
 
 def test_what_is_the_same_is_found_without_its_text() -> None:
     messages = session()
-    seen = _core.SeenObjects.of(tuple(messages))
+    seen = _core.SeenObjects().followed_by(0, tuple(messages))
     assert seen.shared(tuple(messages)) == len(messages)
     assert seen.shared((*messages, {"role": "user", "content": "More."})) == len(messages)
     assert seen.shared(tuple(copy.deepcopy(messages))) == len(messages)

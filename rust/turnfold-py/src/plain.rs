@@ -30,11 +30,17 @@ pub(crate) fn is_plain(py: Python<'_>, messages: &Bound<'_, PyTuple>) -> PyResul
 }
 
 fn is_plain_word(value: &Bound<'_, PyAny>) -> bool {
-    if let Ok(number) = value.cast_exact::<PyFloat>() {
-        return number.value().is_finite();
+    match value.cast_exact::<PyFloat>() {
+        Ok(number) => number.value().is_finite(),
+        Err(_) => is_word(value),
     }
-    value.is_none()
-        || value.is_exact_instance_of::<PyString>()
+}
+
+/// Whether it is text, a number, a boolean or None, and of no class of a caller's.
+pub(crate) fn is_word(value: &Bound<'_, PyAny>) -> bool {
+    value.is_exact_instance_of::<PyString>()
+        || value.is_none()
         || value.is_exact_instance_of::<PyInt>()
         || value.is_exact_instance_of::<PyBool>()
+        || value.is_exact_instance_of::<PyFloat>()
 }

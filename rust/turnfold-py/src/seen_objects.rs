@@ -1,9 +1,10 @@
 //! What a caller's messages were made of when they were read, to tell later whether they still are.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::door::attached;
+use crate::plain::is_word;
 
 /// What stands for a dict, a list and a tuple, before its length. No object has such an address.
 const DICT: usize = 1;
@@ -15,6 +16,7 @@ const DEEPEST: usize = 64;
 /// The messages of a transcript as they were: of dicts and lists their kinds and lengths, of text, numbers, names of
 /// fields and the like the objects themselves, which nobody can change.
 #[pyclass(frozen, module = "turnfold._core")]
+#[derive(Default)]
 pub(crate) struct SeenObjects {
     words: Vec<usize>,
     /// The objects, so that no other gets the address of one.
@@ -25,14 +27,10 @@ pub(crate) struct SeenObjects {
 
 #[pymethods]
 impl SeenObjects {
-    #[staticmethod]
-    fn of(py: Python<'_>, messages: &Bound<'_, PyTuple>) -> PyResult<Self> {
-        let none = Self {
-            words: Vec::new(),
-            held: Vec::new(),
-            ends: Vec::new(),
-        };
-        none.followed_by(py, 0, messages)
+    /// Of no message.
+    #[new]
+    fn new() -> Self {
+        Self::default()
     }
 
     /// How many of these messages, from the first, are as they were.
@@ -114,13 +112,4 @@ fn walk(
         return see(TUPLE, None) && see(items.len(), None) && items.iter().all(|item| walk(&item, depth, see));
     }
     false
-}
-
-/// Whether it is text, a number, a boolean or None, and of no class of a caller's.
-fn is_word(value: &Bound<'_, PyAny>) -> bool {
-    value.is_exact_instance_of::<PyString>()
-        || value.is_none()
-        || value.is_exact_instance_of::<PyInt>()
-        || value.is_exact_instance_of::<PyBool>()
-        || value.is_exact_instance_of::<PyFloat>()
 }

@@ -65,7 +65,7 @@ pub(crate) struct Vocabulary {
     starts: Vec<u32>,
 }
 
-/// Parts of at most so many bytes, which most are, are copied as if they had so many.
+/// Parts of at most so many bytes, which most are, are copied as if they had so many: in one step.
 const COPIED: usize = 16;
 
 impl Vocabulary {
@@ -99,25 +99,26 @@ impl Vocabulary {
             if left >= rank || right >= rank {
                 return Err(CorruptVocabulary::Token(rank));
             }
-            let [(left_start, left_length), (right_start, right_length)] = [left, right].map(|part| {
-                let start = starts[part as usize];
-                (start as usize, (starts[part as usize + 1] - start) as usize)
+            let [left, right] = [left, right].map(|part| {
+                let part = part as usize;
+                starts[part] as usize..starts[part + 1] as usize
             });
-            if left_length + right_length > LONGEST_TOKEN {
+            if left.len() + right.len() > LONGEST_TOKEN {
                 return Err(CorruptVocabulary::Token(rank));
             }
             if end + 2 * LONGEST_TOKEN > bytes.len() {
                 bytes.resize(2 * bytes.len(), 0);
             }
-            // What is copied too much lies behind the token, where the next one goes.
-            if left_length.max(right_length) <= COPIED {
-                bytes.copy_within(left_start..left_start + COPIED, end);
-                bytes.copy_within(right_start..right_start + COPIED, end + left_length);
-            } else {
-                bytes.copy_within(left_start..left_start + left_length, end);
-                bytes.copy_within(right_start..right_start + right_length, end + left_length);
+            for part in [left, right] {
+                let length = part.len();
+                if length <= COPIED {
+                    // What is copied too much lies behind the token, where the next one goes.
+                    bytes.copy_within(part.start..part.start + COPIED, end);
+                } else {
+                    bytes.copy_within(part, end);
+                }
+                end += length;
             }
-            end += left_length + right_length;
             starts.push(end as u32);
         }
         bytes.truncate(end);

@@ -123,14 +123,14 @@ impl Spans {
                 self.count += I::places(ends, at, room);
             }
             let open = at + last as usize;
-            self.at = if cut.ends {
-                text.len()
+            if cut.ends {
+                self.at = text.len();
             } else if cut.starts == 1 {
-                pattern.piece_end(text, open)
+                self.at = pattern.piece_end(text, open);
             } else {
                 self.at = open;
                 continue;
-            };
+            }
             if let (Some(start), Some(end)) = (self.starts.get_mut(self.count), self.ends.get_mut(self.count)) {
                 (*start, *end) = (open, self.at);
                 self.count += 1;

@@ -1,5 +1,5 @@
 //! Pieces that are one token of every published vocabulary, which shows without a look into a table: those of one byte, of one
-//! to three ASCII digits, of spaces, and most of two ASCII characters. They are a fifth of prose and most of a log.
+//! to three ASCII digits, of spaces, and most of two ASCII characters. They are a third of prose and most of a log.
 
 use super::block::below;
 use crate::simd::{BLOCK, Isa, Kinds};
