@@ -26,7 +26,7 @@ mod tape;
 mod text;
 
 pub use scan::MAX_DEPTH;
-pub(crate) use surrogates::escapes_surrogate;
+pub(crate) use surrogates::has_half_character;
 pub(crate) use text::Unescaping;
 pub use text::{escape, is_blank, unescape};
 

@@ -284,7 +284,7 @@ pub struct Segment {
     pub listed: bool,
     has_pointer: OnceLock<bool>,
     last_barrier: OnceLock<Option<usize>>,
-    escapes_surrogate: OnceLock<bool>,
+    has_half_character: OnceLock<bool>,
     /// Counts made so far, by encoding.
     pub counts: CountMemo,
 }

@@ -37,6 +37,9 @@ fn run(scene: &mut Scene<'_>) {
     if before.format().name() != scene.transcript.format().name() {
         return;
     }
+    if sealed(scene.transcript).eq(sealed(before)) {
+        return;
+    }
     let earlier = Earlier::read(before);
     if earlier.places.is_empty() {
         return;
@@ -47,6 +50,14 @@ fn run(scene: &mut Scene<'_>) {
     for (block, what) in moved(scene.transcript, &earlier) {
         scene.report_block(rule.demand, &block, what);
     }
+}
+
+/// The sealed blocks, each with the place of its message: where these are what they were, none is changed, and none has
+/// moved.
+fn sealed(transcript: &Transcript) -> impl Iterator<Item = (usize, &[u8])> {
+    let blocks = transcript.messages().flat_map(|message| message.blocks());
+    let sealed = blocks.filter(|block| block.row.seal.is_some());
+    sealed.map(|block| (block.message, block.bytes()))
 }
 
 /// Where a seal stands that one block alone has.
@@ -248,5 +259,49 @@ fn number(raw: &[u8]) -> Cow<'_, [u8]> {
         Some(read) if read.abs() < EXACT && read.fract() == 0.0 => Cow::Owned(format!("{read}").into_bytes()),
         Some(read) if read.is_finite() => Cow::Owned(format!("{read:e}").into_bytes()),
         _ => Cow::Borrowed(raw),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Messages of the model or the user, each with thinking of some text and some seal.
+    fn transcript(messages: &[(bool, Vec<(u8, u8)>)]) -> Transcript {
+        let message = |(model, blocks): &(bool, Vec<(u8, u8)>)| {
+            let blocks = blocks
+                .iter()
+                .map(|(text, seal)| format!(r#"{{"type":"thinking","thinking":"{text}","signature":"{seal}"}}"#));
+            let blocks: Vec<String> = blocks.collect();
+            let role = if *model { "assistant" } else { "user" };
+            format!(r#"{{"role":"{role}","content":[{}]}}"#, blocks.join(","))
+        };
+        let messages: Vec<String> = messages.iter().map(message).collect();
+        let body = format!(r#"{{"max_tokens":9,"messages":[{}]}}"#, messages.join(","));
+        Transcript::read_whole(Arc::new(body.into_bytes()), Some("anthropic.messages")).expect("a transcript")
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_told_of_sealed_blocks_that_are_what_they_were(
+            messages in prop::collection::vec((any::<bool>(), prop::collection::vec((0..2_u8, 0..6_u8), 0..3)), 0..8),
+            others in prop::collection::vec((any::<bool>(), prop::bool::weighted(0.9)), 8),
+        ) {
+            // With other roles, and without some messages.
+            let after: Vec<_> = messages
+                .iter()
+                .zip(&others)
+                .map(|((_, blocks), (model, kept))| (*model, if *kept { blocks.clone() } else { Vec::new() }))
+                .collect();
+            let (before, after) = (transcript(&messages), transcript(&after));
+            let rule = after.format().rules().seals_unchanged.expect("a demand");
+            let earlier = Earlier::read(&before);
+            let told = changed(&after, &earlier, rule).len() + moved(&after, &earlier).len();
+            prop_assert!(told == 0 || !sealed(&after).eq(sealed(&before)));
+        }
     }
 }

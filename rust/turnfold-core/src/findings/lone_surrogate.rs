@@ -4,7 +4,7 @@
 //! surrogates writes them out.
 
 use super::{Category, Check, Scene};
-use crate::json::escapes_surrogate;
+use crate::json::has_half_character;
 use crate::transcript::{BlockView, MessageView, Span};
 
 pub(super) const CHECK: Check = Check {
@@ -20,16 +20,12 @@ fn run(scene: &mut Scene<'_>) {
     };
     let what = "a string holds half of a surrogate pair";
     // Nearly no transcript has one.
-    if !scene
-        .transcript
-        .segments()
-        .iter()
-        .any(|segment| segment.escapes_surrogate())
-    {
+    let mut segments = scene.transcript.segments().iter();
+    if !segments.any(|segment| segment.has_half_character()) {
         return;
     }
     for message in scene.transcript.messages() {
-        if !escapes_surrogate(message.bytes()) {
+        if !has_half_character(message.bytes()) {
             continue;
         }
         if in_name(&message) {
@@ -45,7 +41,7 @@ fn run(scene: &mut Scene<'_>) {
 
 fn in_name(message: &MessageView<'_>) -> bool {
     let source = message.segment.source.bytes();
-    message.row.name.is_some_and(|name| has_half(name.of(source)))
+    message.row.name.is_some_and(|name| has_half_character(name.of(source)))
 }
 
 /// Whether a counted text, a name or an id of the block holds one. O(bytes of those).
@@ -56,30 +52,5 @@ fn in_block(block: &BlockView<'_>) -> bool {
     let texts = block.segment.texts().get(texts).unwrap_or_default().iter();
     let labels = [row.call_id, row.name, row.part_of, row.item_id];
     let mut spans = texts.map(|text| text.span).chain(labels.into_iter().flatten());
-    spans.any(|span: Span| has_half(span.of(source)))
-}
-
-/// Whether JSON holds an escape of half a pair. O(bytes), and one search where nothing is escaped.
-fn has_half(json: &[u8]) -> bool {
-    let mut at = 0;
-    while let Some(found) = json.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
-        let escape = json.get(at + found..).unwrap_or_default();
-        at += found
-            + match unit(escape) {
-                None => 2,
-                Some(0xd800..=0xdbff) => match escape.get(6..).and_then(unit) {
-                    Some(0xdc00..=0xdfff) => 12,
-                    _ => return true,
-                },
-                Some(0xdc00..=0xdfff) => return true,
-                Some(_) => 6,
-            };
-    }
-    false
-}
-
-/// The UTF-16 unit that a `\u` escape at the start of `json` stands for.
-fn unit(json: &[u8]) -> Option<u16> {
-    let digits = json.strip_prefix(b"\\u")?.get(..4)?;
-    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+    spans.any(|span: Span| has_half_character(span.of(source)))
 }

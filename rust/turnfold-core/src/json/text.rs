@@ -263,7 +263,7 @@ fn escaped_by_number(tail: &[u8]) -> Option<(char, usize)> {
 
 /// The value of a `\uXXXX` that `bytes` start with.
 #[inline]
-fn code_unit(bytes: &[u8]) -> Option<u32> {
+pub(super) fn code_unit(bytes: &[u8]) -> Option<u32> {
     let [b'\\', b'u', first, second, third, last, ..] = bytes else {
         return None;
     };

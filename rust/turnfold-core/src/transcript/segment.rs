@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::write::Gaps;
 use super::{Binding, Block, Message, Recalled, Role, Segment, SegmentRows, SourceBytes, Span, TextSpan};
 use crate::formats::Rows;
-use crate::json::escapes_surrogate;
+use crate::json::has_half_character;
 use crate::meter::CountMemo;
 
 /// Two segments at the tail are merged only while their bytes together stay under this: copying more costs more than
@@ -34,7 +34,7 @@ impl Segment {
             listed,
             has_pointer: OnceLock::new(),
             last_barrier: OnceLock::new(),
-            escapes_surrogate: OnceLock::new(),
+            has_half_character: OnceLock::new(),
             counts,
         }
     }
@@ -48,7 +48,7 @@ impl Segment {
             listed: true,
             has_pointer: OnceLock::new(),
             last_barrier: OnceLock::new(),
-            escapes_surrogate: OnceLock::new(),
+            has_half_character: OnceLock::new(),
             counts,
         }
     }
@@ -166,8 +166,8 @@ impl Segment {
         }
         let counts = CountMemo::of_parts(&[(&self.counts, start..stop, blocks)]);
         let part = Self::new(self.source.clone(), messages, rows, self.listed, counts);
-        if self.escapes_surrogate.get() == Some(&false) {
-            let _ = part.escapes_surrogate.set(false);
+        if self.has_half_character.get() == Some(&false) {
+            let _ = part.has_half_character.set(false);
         }
         part
     }
@@ -193,9 +193,11 @@ impl Segment {
         }
     }
 
-    /// Whether it may hold the escape of half a character, in any of its messages. O(bytes), once.
-    pub(crate) fn escapes_surrogate(&self) -> bool {
-        *self.escapes_surrogate.get_or_init(|| escapes_surrogate(self.stretch()))
+    /// Whether a string of any of its messages has an escape of half a character alone. O(bytes), once.
+    pub(crate) fn has_half_character(&self) -> bool {
+        *self
+            .has_half_character
+            .get_or_init(|| has_half_character(self.stretch()))
     }
 
     /// The bytes from its first message to its last.
@@ -257,9 +259,9 @@ impl Segment {
         );
         let asked = parts
             .iter()
-            .any(|(segment, _)| segment.escapes_surrogate.get().is_some());
-        if asked && !parts.iter().any(|(segment, _)| segment.escapes_surrogate()) {
-            let _ = whole.escapes_surrogate.set(false);
+            .any(|(segment, _)| segment.has_half_character.get().is_some());
+        if asked && !parts.iter().any(|(segment, _)| segment.has_half_character()) {
+            let _ = whole.has_half_character.set(false);
         }
         whole
     }
