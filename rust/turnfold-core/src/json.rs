@@ -84,14 +84,7 @@ impl<'a> Document<'a> {
     fn check(bytes: &[u8]) -> Result<(), ReadError> {
         #[cfg(test)]
         crate::work::parsed(bytes.len());
-        if u32::try_from(bytes.len()).is_err() {
-            return Err(ReadError {
-                code: ReadErrorCode::TooLarge,
-                offset: u32::MAX as usize,
-                path: String::new(),
-                text: "the input is 4 GiB or larger".to_owned(),
-            });
-        }
+        Self::check_size(bytes)?;
         if let Err(error) = simdutf8::compat::from_utf8(bytes) {
             return Err(ReadError {
                 code: ReadErrorCode::InvalidUtf8,
@@ -101,6 +94,19 @@ impl<'a> Document<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Refuses what spans do not reach into.
+    pub(crate) fn check_size(bytes: &[u8]) -> Result<(), ReadError> {
+        if u32::try_from(bytes.len()).is_ok() {
+            return Ok(());
+        }
+        Err(ReadError {
+            code: ReadErrorCode::TooLarge,
+            offset: u32::MAX as usize,
+            path: String::new(),
+            text: "the input is 4 GiB or larger".to_owned(),
+        })
     }
 
     /// Reads the rest of an array that has items already, up to its closing bracket, which is not among the bytes: any

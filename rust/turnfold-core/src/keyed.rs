@@ -59,7 +59,7 @@ pub(crate) fn hash(bytes: &[u8], after: u64) -> u64 {
     XxHash3_64::oneshot_with_seed(*KEY ^ after, bytes)
 }
 
-/// A table whose keys are hashes already.
+/// A table whose keys are hashes already, or indexes, which spread as well.
 pub(crate) type Keyed<T> = HashMap<u64, T, BuildHasherDefault<AsIs>>;
 
 /// Takes a hash as it is.

@@ -6,7 +6,7 @@ use crate::masks::{self, Masked, Reason};
 use crate::meter::TokenCount;
 use crate::meter::bounds::Asked;
 use crate::pairs::ScanOptions;
-use crate::results::{self, OpenResult};
+use crate::results;
 use crate::splice::SpliceError;
 use crate::transcript::Transcript;
 
@@ -69,11 +69,8 @@ pub fn mask_old(
     saving: &Saving<'_>,
 ) -> Result<Vec<(Masked, u64)>, SpliceError> {
     let encoding = saving.asked.encoding;
-    let masked = |results: Vec<OpenResult>| {
-        let old = results.iter().map(|result| (result, Reason::Old));
-        masks::masks(old, encoding, saving.least_tokens)
-    };
-    let mut coming = results::by_message(transcript, options, encoding, messages).flat_map(masked);
+    let old = results::each(transcript, options, encoding, messages).map(|result| (result, Reason::Old));
+    let mut coming = masks::masked(old, encoding, saving.least_tokens);
     let each = transcript.each_tokens(&saving.asked);
     let mut over = saving.over_tokens;
     let mut taken = Vec::new();

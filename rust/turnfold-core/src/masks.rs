@@ -1,5 +1,6 @@
 //! Lines that stand for tool results: `[Old output of bash: 91 tokens left out]`.
 
+use std::borrow::Borrow;
 use std::fmt::Write as _;
 
 use turnfold_tokens::Encoding;
@@ -53,36 +54,63 @@ pub fn masks<'a>(
     encoding: Encoding,
     least_tokens: u64,
 ) -> Vec<Masked> {
-    let mut masked: Vec<Masked> = Vec::new();
-    for (result, reason) in results {
-        if result.tokens < least_tokens {
-            continue;
+    masked(results, encoding, least_tokens).collect()
+}
+
+/// The same, made as they are asked for.
+pub(crate) fn masked<R: Borrow<OpenResult>>(
+    results: impl IntoIterator<Item = (R, Reason)>,
+    encoding: Encoding,
+    least_tokens: u64,
+) -> impl Iterator<Item = Masked> {
+    let lines = results.into_iter().filter_map(move |(result, reason)| {
+        let result = result.borrow();
+        let line = line_for(result, reason, encoding, least_tokens)?;
+        Some((result.message, (result.block, line)))
+    });
+    let mut lines = lines.peekable();
+    std::iter::from_fn(move || {
+        let (message, first) = lines.next()?;
+        let mut of = vec![first];
+        while let Some((_, line)) = lines.next_if(|(other, _)| *other == message) {
+            of.push(line);
         }
-        let line = line(reason, result.name.as_deref(), result.tokens);
-        // A text has no more tokens than bytes, so beside most results a line need not be counted.
-        let is_near = result.tokens <= line.len() as u64;
-        if is_near && encoding.tokenizer().count(&line) as u64 >= result.tokens {
-            continue;
-        }
-        match masked.last_mut().filter(|(message, _)| *message == result.message) {
-            Some((_, lines)) => lines.push((result.block, line)),
-            None => masked.push((result.message, vec![(result.block, line)])),
-        }
+        Some((message, of))
+    })
+}
+
+fn line_for(result: &OpenResult, reason: Reason, encoding: Encoding, least_tokens: u64) -> Option<String> {
+    if result.tokens < least_tokens {
+        return None;
     }
-    masked
+    let line = line(reason, result.name.as_deref(), result.tokens);
+    // A text has no more tokens than bytes, so beside most results a line need not be counted.
+    let is_shorter = result.tokens > line.len() as u64;
+    (is_shorter || (encoding.tokenizer().count(&line) as u64) < result.tokens).then_some(line)
 }
 
 fn line(reason: Reason, name: Option<&str>, tokens: u64) -> String {
     let mut line = String::with_capacity(2 * LONGEST_NAME);
     line.extend(["[", reason.as_str(), OF]);
     let name = name.filter(|name| !name.is_empty()).unwrap_or("a tool");
+    if name.len() <= LONGEST_NAME && name.bytes().all(|byte| byte.is_ascii_graphic()) {
+        line.push_str(name);
+    } else {
+        line.extend(words(name));
+    }
+    line.push_str(BEFORE_TOKENS);
+    // A string takes all that is written.
+    let _ = write!(line, "{tokens}");
+    line.push_str(END);
+    line
+}
+
+/// As much of a name as a line says, one space between its words.
+fn words(name: &str) -> impl Iterator<Item = char> {
     let mut words = name.split(is_space).filter(|word| !word.is_empty());
     let first = words.next().unwrap_or_default().chars();
     let rest = words.flat_map(|word| std::iter::once(' ').chain(word.chars()));
-    line.extend(first.chain(rest).take(LONGEST_NAME));
-    // A string takes all that is written.
-    let _ = write!(line, "{BEFORE_TOKENS}{tokens}{END}");
-    line
+    first.chain(rest).take(LONGEST_NAME)
 }
 
 /// White space, and the separators of ASCII.
@@ -155,6 +183,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_line_says_the_words_of_a_name(name in "[a-z_.-]{1,70}|[!-~]{1,66}|[a-b \u{1f}\u{7f}\u{e9}]{1,6}", tokens: u64) {
+            let words: String = words(&name).collect();
+            prop_assert_eq!(
+                line(Reason::Old, Some(&name), tokens),
+                format!("[Old output of {words}: {tokens} tokens left out]")
+            );
+        }
+
         #[test]
         fn every_line_is_known_for_one(name in prop::option::of(".{0,80}"), tokens: u64, reason in 0_usize..3) {
             prop_assert!(is_line(&line(Reason::ALL[reason], name.as_deref(), tokens)));

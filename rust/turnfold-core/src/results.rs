@@ -29,45 +29,44 @@ pub fn open_results(
     encoding: Encoding,
     messages: Range<usize>,
 ) -> Vec<OpenResult> {
-    by_message(transcript, options, encoding, messages).flatten().collect()
+    each(transcript, options, encoding, messages).collect()
 }
 
-/// The same, those of each message together, and looked for as they are asked for.
-pub(crate) fn by_message(
+/// The same, looked for as they are asked for.
+pub(crate) fn each(
     transcript: &Transcript,
     options: &ScanOptions,
     encoding: Encoding,
     messages: Range<usize>,
-) -> impl Iterator<Item = Vec<OpenResult>> {
+) -> impl Iterator<Item = OpenResult> {
     let table = pairs::remembered(transcript, options);
     let messages = transcript.messages_from(messages.start).take(messages.len());
-    messages.map(move |message| open_in(transcript, &table.pairs, encoding, &message))
+    let results = messages.flat_map(|message| message.blocks().map(move |block| (message, block)));
+    results
+        .filter(|(_, block)| block.kind() == BlockKind::ToolResult && block.row.body.is_some() && !is_masked(block))
+        .map(move |(message, block)| open(transcript, &table.pairs, encoding, &message, &block))
 }
 
-/// Those of one message; `pairs` are all of the transcript.
-fn open_in(transcript: &Transcript, pairs: &[Pair], encoding: Encoding, message: &MessageView<'_>) -> Vec<OpenResult> {
+/// One of them; `pairs` are all of the transcript.
+fn open(
+    transcript: &Transcript,
+    pairs: &[Pair],
+    encoding: Encoding,
+    message: &MessageView<'_>,
+    block: &BlockView<'_>,
+) -> OpenResult {
     // In the order of their results.
-    let call_of = |result| {
-        let k = pairs.binary_search_by_key(&result, |pair| pair.result).ok()?;
-        pairs.get(k).map(|pair| pair.call)
-    };
-    let mut found = Vec::new();
-    let mut counts = None;
-    for block in message.blocks() {
-        if block.kind() != BlockKind::ToolResult || block.row.body.is_none() || is_masked(&block) {
-            continue;
-        }
-        let counts = counts.get_or_insert_with(|| message.segment.counts(transcript.format(), encoding));
-        let row = message.row.blocks.start as usize + block.index;
-        let named = call_of(BlockRef::of(&block)).map_or(Some(block), |call| pairs::block_at(transcript, call));
-        found.push(OpenResult {
-            message: message.index,
-            block: block.index,
-            tokens: counts.blocks.get(row).copied().unwrap_or_default(),
-            name: named.and_then(|block| block.name()).map(Into::into),
-        });
+    let answers = pairs.binary_search_by_key(&BlockRef::of(block), |pair| pair.result);
+    let call = answers.ok().and_then(|k| pairs.get(k)).map(|pair| pair.call);
+    let named = call.map_or(Some(*block), |call| pairs::block_at(transcript, call));
+    let counts = message.segment.counts(transcript.format(), encoding);
+    let row = message.row.blocks.start as usize + block.index;
+    OpenResult {
+        message: message.index,
+        block: block.index,
+        tokens: counts.blocks.get(row).copied().unwrap_or_default(),
+        name: named.and_then(|block| block.name()).map(Into::into),
     }
-    found
 }
 
 fn is_masked(block: &BlockView<'_>) -> bool {

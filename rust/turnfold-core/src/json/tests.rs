@@ -251,11 +251,12 @@ proptest! {
     }
 
     #[test]
-    fn escape_comes_back(text in any::<String>()) {
+    fn escape_comes_back(text in prop_oneof![any::<String>(), "[\u{0}-\u{7f}\u{e9}]{0,20}"]) {
         let literal = escape(&text);
         prop_assert_eq!(unescape(&literal), text.as_str());
         let back: String = serde_json::from_slice(&literal).expect("JSON");
         prop_assert_eq!(&back, &text);
+        prop_assert_eq!(&literal, &serde_json::to_vec(&text).expect("JSON"));
         prop_assert_eq!(is_blank(&literal), text.chars().all(char::is_whitespace));
     }
 

@@ -293,9 +293,15 @@ pub fn escape(text: &str) -> Vec<u8> {
     const HEX: &[u8; 16] = b"0123456789abcdef";
     let mut out = Vec::with_capacity(text.len() + 2);
     out.push(b'"');
-    for &byte in text.as_bytes() {
+    let mut rest = text.as_bytes();
+    while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20)) {
+        let (plain, tail) = rest.split_at(at);
+        out.extend_from_slice(plain);
+        let Some((&byte, after)) = tail.split_first() else {
+            break;
+        };
+        rest = after;
         let short = match byte {
-            b'"' | b'\\' => byte,
             b'\n' => b'n',
             b'\r' => b'r',
             b'\t' => b't',
@@ -306,13 +312,11 @@ pub fn escape(text: &str) -> Vec<u8> {
                 out.extend([byte >> 4, byte & 15].iter().filter_map(|&h| HEX.get(usize::from(h))));
                 continue;
             }
-            _ => {
-                out.push(byte);
-                continue;
-            }
+            byte => byte,
         };
         out.extend_from_slice(&[b'\\', short]);
     }
+    out.extend_from_slice(rest);
     out.push(b'"');
     out
 }

@@ -1,15 +1,17 @@
 //! Transcripts in which messages have other texts.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{SpliceError, kept, rewrite_blocks, shared};
+use crate::errors::ReadError;
 use crate::formats::Rows;
-use crate::json::is_blank;
+use crate::json::{Document, is_blank};
+use crate::keyed::Keyed;
 use crate::meter::CountMemo;
 use crate::pairs;
 use crate::transcript::{
-    Block, BlockKind, ContentForm, MERGE_BYTES, Message, Segment, SourceBytes, Span, TextForm, TextSpan, Transcript,
+    Block, BlockKind, ContentForm, MERGE_BYTES, Message, Place, Segment, SourceBytes, Span, TextForm, TextSpan,
+    Transcript,
 };
 
 /// New texts of blocks of a message.
@@ -18,7 +20,7 @@ pub(crate) type Texts<T> = [(usize, T)];
 /// Messages that were counted with other texts, by index: kept until a transcript is made with them, which need not
 /// read and count them again. No more than one for each message.
 #[derive(Debug, Default)]
-pub(crate) struct CountedEdits(Mutex<HashMap<usize, Counted>>);
+pub(crate) struct CountedEdits(Mutex<Keyed<Counted>>);
 
 #[derive(Debug)]
 pub(crate) struct Counted {
@@ -48,10 +50,11 @@ impl Counted {
 
 impl CountedEdits {
     pub(crate) fn add(&self, counted: impl IntoIterator<Item = (usize, Counted)>) {
+        let counted = counted.into_iter().map(|(message, counted)| (message as u64, counted));
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(counted);
     }
 
-    fn take(&self) -> HashMap<usize, Counted> {
+    fn take(&self) -> Keyed<Counted> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -107,7 +110,7 @@ fn edited<T: AsRef<str>>(
 ) -> Result<Vec<Edited>, SpliceError> {
     let counted = transcript.counted_edits.take();
     let known = edits.iter().map(|(message, texts)| {
-        let counted = counted.get(message).filter(|counted| counted.is_with(texts));
+        let counted = counted.get(&(*message as u64)).filter(|counted| counted.is_with(texts));
         counted.map(|counted| counted.place.clone())
     });
     let known: Vec<Option<Edited>> = known.collect();
@@ -121,8 +124,8 @@ fn edited<T: AsRef<str>>(
     Ok(places.collect())
 }
 
-/// Messages with other texts as a segment of their own. Where all of the texts stand in the place of results that are one
-/// string each, nothing is parsed.
+/// Messages with other texts as a segment of their own. Where the texts of a message stand in the place of results that are
+/// one string each, or a list in an item of its own, it is not parsed.
 ///
 /// # Errors
 /// As [`rewrite_blocks`].
@@ -132,29 +135,24 @@ pub(crate) fn rewritten<'e, T: AsRef<str> + 'e>(
 ) -> Result<Segment, SpliceError> {
     let edits = edits.into_iter();
     let most = edits.size_hint().1.unwrap_or_default();
-    let mut places = Vec::with_capacity(most);
     let mut written = Written {
         list: vec![b'['],
         messages: Vec::with_capacity(most),
         rows: Rows::with_capacity(most),
     };
     for (message, texts) in edits {
-        if !places.is_empty() {
+        if !written.messages.is_empty() {
             written.list.push(b',');
         }
         if written.replace(transcript, *message, texts).is_none() {
-            written.list.append(&mut rewrite_blocks(transcript, *message, texts)?);
+            written.read(transcript, *message, rewrite_blocks(transcript, *message, texts)?)?;
         }
-        places.push(*message);
     }
     written.list.push(b']');
     let Written { list, messages, rows } = written;
-    let all = messages.len() == places.len() && u32::try_from(list.len()).is_ok();
+    Document::check_size(&list)?;
     let source = SourceBytes(Arc::new(list));
-    if all {
-        return Ok(Segment::new(source, messages, rows, false, CountMemo::default()));
-    }
-    Ok(Segment::from_list(transcript.format, source, &places)?)
+    Ok(Segment::new(source, messages, rows, false, CountMemo::default()))
 }
 
 /// A JSON array of messages, with the rows of those that were made of other rows.
@@ -211,26 +209,61 @@ impl Written {
             start: place(span.start),
             end: place(span.end),
         };
+        // What is said in the place of a body is one string.
+        let new_text = |block: &Block| block.body.filter(|own| replaced.iter().any(|(body, _)| body == own));
+        self.add(view.segment, row, moved, new_text);
+        Some(())
+    }
+
+    /// Adds a message that is new as a whole.
+    fn read(&mut self, transcript: &Transcript, message: usize, bytes: Vec<u8>) -> Result<(), ReadError> {
+        let own = Segment::from_message(transcript.format, SourceBytes(Arc::new(bytes)), message, None)?;
+        let start = self.list.len() as u32;
+        self.list.extend_from_slice(own.source.bytes());
+        for row in own.messages() {
+            self.add(&own, row, |span| span.moved(0, start), |_| None);
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of a message whose bytes stand in the list, with their spans where `moved` has them. `new_text` gives
+    /// the one text of a block in the place of all that it had.
+    fn add(
+        &mut self,
+        segment: &Segment,
+        row: &Message,
+        moved: impl Fn(Span) -> Span,
+        new_text: impl Fn(&Block) -> Option<Span>,
+    ) {
         let first_block = self.rows.block_count();
-        for block in view.rows() {
+        for block in segment.blocks_of(row) {
             let first_text = self.rows.text_count();
-            let texts = view.segment.texts_of(block).iter();
-            self.rows.texts.extend(texts.map(|text| TextSpan {
+            let new = new_text(block).map(|span| TextSpan {
+                span,
+                form: TextForm::JsonString,
+            });
+            let texts = if new.is_some() {
+                new.as_slice()
+            } else {
+                segment.texts_of(block)
+            };
+            self.rows.texts.extend(texts.iter().map(|text| TextSpan {
                 span: moved(text.span),
                 form: text.form,
             }));
-            self.rows.blocks.push(block.moved_by(first_text, moved));
+            self.rows.block(first_text, block.moved_by(first_text, &moved));
         }
-        self.messages.push(row.moved_by(Span::default(), first_block, moved));
-        Some(())
+        self.messages.push(row.moved_by(Span::default(), first_block, &moved));
     }
 }
 
-/// The body of a result that is one string and no blank one: all that is counted of it.
+/// The body of a result, not a blank one, that is all that is counted of it: one string, or texts in a list that a string
+/// may stand for. Where the list is the content of a message, that is another one then.
 fn whole_text(segment: &Segment, row: &Block) -> Option<Span> {
     let body = row.body.filter(|_| row.kind == BlockKind::ToolResult && !row.blank)?;
     let is_body = |text: &TextSpan| text.span == body && text.form == TextForm::JsonString;
-    matches!(segment.texts_of(row), [text] if is_body(text)).then_some(body)
+    let is_list = || matches!(row.place, Place::Item(..)) && body.of(segment.source.bytes()).first() == Some(&b'[');
+    (matches!(segment.texts_of(row), [text] if is_body(text)) || is_list()).then_some(body)
 }
 
 /// Whether a message that was rewritten pairs as the one that it stands for.

@@ -243,26 +243,6 @@ impl Segment {
         drop(document);
         Ok(Self::new(source, vec![message], rows, false, CountMemo::default()))
     }
-
-    /// A segment of the messages that a JSON array holds, which stand at these places in their transcript.
-    ///
-    /// # Errors
-    /// As [`Transcript::from_json`].
-    pub(crate) fn from_list(
-        format: &dyn WireFormat,
-        source: SourceBytes,
-        indexes: &[usize],
-    ) -> Result<Self, ReadError> {
-        let document = Document::parse(source.bytes())?;
-        let mut rows = Rows::with_capacity(indexes.len());
-        let values = document.root().items().zip(indexes);
-        let messages: Result<_, _> = values
-            .map(|(value, &index)| read_message(format, value, false, &mut rows, &|path| join(format, index, path)))
-            .collect();
-        let messages = messages?;
-        drop(document);
-        Ok(Self::new(source, messages, rows, false, CountMemo::default()))
-    }
 }
 
 pub(super) fn join(format: &dyn WireFormat, index: usize, path: &str) -> String {

@@ -126,6 +126,12 @@ fn messages_message() -> impl Strategy<Value = String> {
         (0..3_u8, text(), marker()).prop_map(|(id, text, marker)| format!(
             "{{\"role\":\"user\",\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"t{id}\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]{marker}}}]}}"
         )),
+        (0..3_u8, prop::collection::vec(text(), 0..3), text(), any::<bool>()).prop_map(|(id, list, text, is_error)| {
+            let list: Vec<_> = list.iter().map(|text| format!("{{\"type\":\"text\",\"text\":\"{text}\"}}")).collect();
+            let (id, list) = (format!("\"tool_use_id\":\"t{id}\""), list.join(", "));
+            let results = format!("{{\"type\":\"tool_result\",\"content\":[{list}],\"is_error\":{is_error},{id}}},{{\"type\":\"tool_result\",{id},\"content\":\"{text}\"}}");
+            format!("{{\"content\":[{results},{{\"type\":\"text\",\"text\":\"{text}\"}}],\"role\":\"user\"}}")
+        }),
     ]
 }
 
