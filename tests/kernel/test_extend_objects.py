@@ -4,6 +4,8 @@ import contextlib
 import copy
 import gc
 import json
+import subprocess
+import sys
 import types
 from collections import OrderedDict
 from collections.abc import Callable
@@ -260,3 +262,16 @@ def test_threads_share_what_one_goes_on_from() -> None:
 
     with ThreadPoolExecutor(4) as pool:
         assert all(pool.map(go_on, range(40)))
+
+
+# What a build without the interpreter's lock answers: dicts are copied there before anything goes through them.
+WITHOUT_LOCK = """
+import sys, pytest
+sys._is_gil_enabled = lambda: False
+some = "found_without or read_again or growing or deep"
+sys.exit(pytest.main([sys.argv[1], "-q", "-p", "no:cacheprovider", "-k", some]))
+"""
+
+
+def test_it_is_the_same_where_threads_change_dicts_meanwhile() -> None:
+    subprocess.run([sys.executable, "-c", WITHOUT_LOCK, __file__], check=True)

@@ -1,5 +1,7 @@
 //! A look at Python objects before they are read as JSON.
 
+use std::sync::OnceLock;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -14,7 +16,7 @@ pub(crate) fn is_plain(py: Python<'_>, messages: &Bound<'_, PyTuple>) -> PyResul
         while let Some(value) = waiting.pop() {
             if let Ok(fields) = value.cast_exact::<PyDict>() {
                 waiting.extend(
-                    fields
+                    held_still(fields)
                         .iter()
                         .map(|(_, value)| value)
                         .filter(|value| !value.is_exact_instance_of::<PyString>()),
@@ -27,6 +29,20 @@ pub(crate) fn is_plain(py: Python<'_>, messages: &Bound<'_, PyTuple>) -> PyResul
         }
         Ok(true)
     })
+}
+
+/// A dict that no other thread changes while its entries are gone through, which would be a panic: a copy where threads
+/// are in the interpreter at the same time, else itself.
+pub(crate) fn held_still<'py>(fields: &Bound<'py, PyDict>) -> Bound<'py, PyDict> {
+    static AT_ONCE: OnceLock<bool> = OnceLock::new();
+    let at_once = *AT_ONCE.get_or_init(|| {
+        let sys = fields.py().import("sys");
+        let locked = sys.and_then(|sys| sys.call_method0("_is_gil_enabled"));
+        // Pythons before 3.13 do not know the question.
+        locked.is_ok_and(|locked| locked.is_truthy().is_ok_and(|locked| !locked))
+    });
+    let copy = if at_once { fields.copy().ok() } else { None };
+    copy.unwrap_or_else(|| fields.clone())
 }
 
 fn is_plain_word(value: &Bound<'_, PyAny>) -> bool {

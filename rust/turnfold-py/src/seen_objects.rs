@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::door::attached;
-use crate::plain::is_word;
+use crate::plain::{held_still, is_word};
 
 /// What stands for a dict, a list and a tuple, before its length. No object has such an address.
 const DICT: usize = 1;
@@ -97,6 +97,7 @@ fn walk(
         return false;
     };
     if let Ok(fields) = value.cast_exact::<PyDict>() {
+        let fields = held_still(fields);
         return see(DICT, None)
             && see(fields.len(), None)
             && fields.iter().all(|(name, value)| {
