@@ -209,6 +209,7 @@ mod tests {
     use std::fmt::Write as _;
     use std::sync::Arc;
 
+    use super::super::count::Counting;
     use super::*;
     use crate::meter::CountSource;
 
@@ -286,11 +287,11 @@ mod tests {
 
     impl Transcript {
         fn bounded_by_counting(&self, asked: &Asked<'_>) -> TokenCount {
-            let tokenizer = asked.encoding.tokenizer();
+            let mut counting = Counting::new(self.format, asked.encoding.tokenizer());
             let (mut sum, open) = self.bounded(asked, asked.range.clone().unwrap_or(0..self.len()));
             for open in open {
                 let row = &open.segment.messages()[open.message];
-                let counted = open.segment.count_message(row, self.format, tokenizer);
+                let counted = open.segment.count_message(row, &mut counting);
                 sum.replace(open.bounds, counted.count);
             }
             self.finished(asked, sum).high

@@ -207,8 +207,9 @@ impl Segment {
     fn counts_apart(&self, format: &'static dyn WireFormat, encoding: Encoding) -> Cow<'_, Arc<Counts>> {
         self.remembered(encoding, || {
             let mut counts = Counts::with_capacity(self.len(), self.blocks().len());
+            let mut counting = Counting::new(format, encoding.tokenizer());
             for message in self.messages() {
-                counts.add(&self.count_message(message, format, encoding.tokenizer()));
+                counts.add(&self.count_message(message, &mut counting));
             }
             counts
         })
@@ -216,9 +217,9 @@ impl Segment {
 
     fn count(&self, format: &'static dyn WireFormat, tokenizer: &Tokenizer) -> Counts {
         let mut counts = Counts::with_capacity(self.len(), self.blocks().len());
-        let mut adding = Adding::new(format);
+        let (mut counting, mut adding) = (Counting::new(format, tokenizer), Adding::new(format));
         for message in self.messages() {
-            self.look_up_or_count(message, format, tokenizer, &mut adding, |counted| counts.add(counted));
+            self.look_up_or_count(message, &mut counting, &mut adding, |counted| counts.add(counted));
         }
         adding.finish();
         counts
@@ -228,16 +229,15 @@ impl Segment {
     pub(super) fn look_up_or_count<T>(
         &self,
         message: &Message,
-        format: &'static dyn WireFormat,
-        tokenizer: &Tokenizer,
+        counting: &mut Counting<'_>,
         adding: &mut Adding,
         take: impl FnOnce(&MessageCounts) -> T,
     ) -> T {
-        let encoding = tokenizer.encoding();
+        let encoding = counting.tokenizer.encoding();
         let bytes = message.span.of(self.source.bytes());
-        let found = known::find(format, bytes);
+        let found = known::find(counting.format, bytes);
         let Some(known) = found.as_ref().and_then(Found::known) else {
-            let counted = self.count_message(message, format, tokenizer);
+            let counted = self.count_message(message, counting);
             let taken = take(&counted);
             adding.add(self, message, |known| known.learn(encoding, counted));
             return taken;
@@ -245,7 +245,7 @@ impl Segment {
         let taken = if let Some(counted) = known.counts(encoding) {
             take(counted)
         } else {
-            let counted = self.count_message(message, format, tokenizer);
+            let counted = self.count_message(message, counting);
             let taken = take(&counted);
             known.learn(encoding, counted);
             taken
@@ -266,38 +266,37 @@ impl Segment {
         let Some(message) = self.messages().get(index) else {
             return TokenCount::ZERO;
         };
-        let mut adding = Adding::new(format);
-        let count = self.look_up_or_count(message, format, tokenizer, &mut adding, |counted| counted.count);
+        let (mut counting, mut adding) = (Counting::new(format, tokenizer), Adding::new(format));
+        let count = self.look_up_or_count(message, &mut counting, &mut adding, |counted| counted.count);
         adding.finish();
         count
     }
 
-    pub(super) fn count_message(
-        &self,
-        message: &Message,
-        format: &dyn WireFormat,
-        tokenizer: &Tokenizer,
-    ) -> MessageCounts {
-        self.count_message_by(message, format, tokenizer, &exactly(tokenizer))
+    pub(super) fn count_message(&self, message: &Message, counting: &mut Counting<'_>) -> MessageCounts {
+        let count = exactly(counting.tokenizer);
+        self.count_message_by(message, counting, &count)
     }
 
     /// What one message costs, its texts by `count`.
     pub(super) fn count_message_by(
         &self,
         message: &Message,
-        format: &dyn WireFormat,
-        tokenizer: &Tokenizer,
+        counting: &mut Counting<'_>,
         count: &dyn Fn(&str) -> u64,
     ) -> MessageCounts {
+        let Counting {
+            format,
+            tokenizer,
+            texts,
+            room,
+        } = counting;
         let (envelope, source) = (format.envelope(), self.source.bytes());
         let mut inside = TokenCount::ZERO;
-        let mut texts: Vec<Counted> = Vec::new();
-        let mut room = Unescaping::default();
         let blocks = self.blocks_of(message).iter().map(|block| {
             texts.clear();
             let spans = self.texts_of(block).iter();
-            texts.extend(spans.map(|text| count_part(format, count, block, *text, source, &mut room)));
-            inside = inside + envelope.block(block, &texts);
+            texts.extend(spans.map(|text| count_part(*format, count, block, *text, source, room)));
+            inside = inside + envelope.block(block, texts);
             texts.iter().map(|text| text.tokens).sum()
         });
         let blocks = blocks.collect();
@@ -335,6 +334,25 @@ impl Segment {
     pub(crate) fn texts_of(&self, block: &Block) -> &[TextSpan] {
         let rows = block.texts.start as usize..block.texts.end as usize;
         self.texts().get(rows).unwrap_or_default()
+    }
+}
+
+/// What messages are counted with, one after the other: their texts share its room.
+pub(super) struct Counting<'a> {
+    format: &'static dyn WireFormat,
+    tokenizer: &'a Tokenizer,
+    texts: Vec<Counted>,
+    room: Unescaping,
+}
+
+impl<'a> Counting<'a> {
+    pub(super) fn new(format: &'static dyn WireFormat, tokenizer: &'a Tokenizer) -> Self {
+        Self {
+            format,
+            tokenizer,
+            texts: Vec::new(),
+            room: Unescaping::default(),
+        }
     }
 }
 

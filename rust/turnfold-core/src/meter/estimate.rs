@@ -6,6 +6,7 @@ use std::ops::Range;
 use turnfold_tokens::{Encoding, estimate, estimated_interval};
 
 use super::TokenCount;
+use super::count::Counting;
 use super::models::ModelLabel;
 use crate::transcript::Transcript;
 
@@ -38,13 +39,13 @@ impl Transcript {
     }
 
     fn estimated_messages(&self, range: Range<usize>, encoding: Encoding, count: &dyn Fn(&str) -> u64) -> TokenCount {
-        let tokenizer = encoding.tokenizer();
+        let mut counting = Counting::new(self.format, encoding.tokenizer());
         let parts = self.segments_in(range).flat_map(|(segment, inside)| {
             let messages = segment.messages().get(inside).unwrap_or_default();
             messages.iter().map(move |message| (segment, message))
         });
         parts
-            .map(|(segment, message)| segment.count_message_by(message, self.format, tokenizer, count).count)
+            .map(|(segment, message)| segment.count_message_by(message, &mut counting, count).count)
             .sum()
     }
 }

@@ -2,6 +2,7 @@
 
 use turnfold_tokens::Encoding;
 
+use super::count::Counting;
 use super::{TokenCount, difference};
 use crate::formats::WireFormat;
 use crate::known::Adding;
@@ -73,14 +74,14 @@ impl Segment {
         encoding: Encoding,
         fits: &dyn Fn(TokenCount) -> bool,
     ) -> TailSums {
-        let tokenizer = encoding.tokenizer();
+        let mut counting = Counting::new(format, encoding.tokenizer());
         let (mut sums, mut sum) = (vec![TokenCount::ZERO], TokenCount::ZERO);
         for stretch in self.messages().rchunks(STRETCH) {
             // In their order, as messages that follow each other are found together.
             let mut adding = Adding::new(format);
             let costs: Vec<_> = stretch
                 .iter()
-                .map(|message| self.look_up_or_count(message, format, tokenizer, &mut adding, |found| found.count))
+                .map(|message| self.look_up_or_count(message, &mut counting, &mut adding, |found| found.count))
                 .collect();
             adding.finish();
             for cost in costs.into_iter().rev() {
