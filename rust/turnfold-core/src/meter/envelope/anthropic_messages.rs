@@ -11,7 +11,7 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::{Envelope, Reading, json_tokens, sealed, share, system_tokens, total};
+use super::{Envelope, Reading, foreign_bytes, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
 use crate::meter::TokenCount;
@@ -49,7 +49,7 @@ impl Envelope for AnthropicEnvelope {
         if tokens == 0 {
             return TokenCount::ZERO;
         }
-        let foreign = text.bytes().filter(|b| !b.is_ascii()).count() as u64;
+        let foreign = foreign_bytes(text);
         let n = share(tokens, OLDER) + share(foreign, 5);
         let lo = share(tokens, 80)
             .saturating_sub(share(foreign, 20))

@@ -133,6 +133,16 @@ fn system_tokens(transcript: &Transcript, encoding: Encoding) -> TokenCount {
         .sum()
 }
 
+/// How many bytes of a text stand for characters beyond ASCII. Summed in bytes, sixteen at a time: a stretch has no more
+/// than one holds.
+fn foreign_bytes(text: &str) -> u64 {
+    const STRETCH: usize = 240;
+    let stretches = text.as_bytes().chunks(STRETCH);
+    stretches
+        .map(|stretch| u64::from(stretch.iter().map(|byte| byte >> 7).sum::<u8>()))
+        .sum()
+}
+
 /// The sum of a block's texts.
 fn total(texts: &[Counted]) -> TokenCount {
     texts.iter().map(|t| t.count).sum()
@@ -142,4 +152,19 @@ fn total(texts: &[Counted]) -> TokenCount {
 fn sealed(letters: usize) -> TokenCount {
     let letters = letters as u64;
     TokenCount::estimate(letters / 5, 0, letters + 16)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn foreign_bytes_are_those_beyond_ascii(text in "[a\u{e9}\u{4e2d}\u{1f600}]{0,400}|\u{4e2d}{0,400}") {
+            let wanted = text.bytes().filter(|byte| !byte.is_ascii()).count();
+            prop_assert_eq!(foreign_bytes(&text), wanted as u64);
+        }
+    }
 }
