@@ -51,6 +51,7 @@ impl Marks {
 
     #[inline(always)]
     fn add<I: Isa>(&mut self, text: &str, block: &Block, carry: &mut Carry) {
+        let bytes = I::load(block);
         let Signs {
             mut runs,
             uppers,
@@ -58,19 +59,17 @@ impl Marks {
             stops,
             others,
             backslashes,
-            wide,
             brackets,
             exits,
-        } = Signs::of::<I>(block);
-        let wide = wide_letters(text, self.blocks.len() * BLOCK, wide, &mut carry.over);
-        runs |= wide;
+        } = Signs::of::<I>(bytes);
+        runs |= wide_letters::<I>(text, self.blocks.len() * BLOCK, bytes, &mut carry.over);
         let before = carry.before;
         carry.before = runs >> (BLOCK - 1);
         let starts = runs & !(runs << 1 | before);
         // Of the last byte it is not known.
         let ends = runs & !(runs >> 1 | 1 << (BLOCK - 1));
-        let looks = wide
-            | uppers & !starts
+        // A letter beyond ASCII asks for none: no rule names a word with one, unless a sign in it asks.
+        let looks = uppers & !starts
             | dashes & starts & !ends
             | stops & !ends
             | others & !(starts & ends)
@@ -172,8 +171,6 @@ struct Signs {
     /// Digits and all signs of runs that no other mask has.
     others: u64,
     backslashes: u64,
-    /// First bytes of characters from U+0080 to U+0FFF: all letters beyond ASCII that a run may have are among them.
-    wide: u64,
     /// Opening brackets.
     brackets: u64,
     /// `e` and `x` in either case.
@@ -182,8 +179,7 @@ struct Signs {
 
 impl Signs {
     #[inline(always)]
-    fn of<I: Isa>(block: &Block) -> Self {
-        let bytes = I::load(block);
+    fn of<I: Isa>(bytes: I::Bytes) -> Self {
         let folded = I::folded(bytes);
         let letters = I::between(folded, b'a', b'z');
         let dashes = I::equal(bytes, b'-');
@@ -202,7 +198,6 @@ impl Signs {
             stops,
             others: runs & !(letters | dashes | stops),
             backslashes: I::equal(bytes, b'\\'),
-            wide: first_of_wide::<I>(bytes),
             brackets: I::equal(bytes, b'('),
             exits: I::equal(folded, b'e') | I::equal(folded, b'x'),
         }
@@ -241,7 +236,7 @@ impl<T: FnMut(usize, usize) -> bool> Work for Words<'_, T> {
             let bytes = I::load(block);
             let mut words =
                 I::between(I::folded(bytes), b'a', b'z') | I::between(bytes, b'0', b'9') | I::equal(bytes, b'_');
-            words |= wide_letters(text, base, first_of_wide::<I>(bytes), &mut carry.over);
+            words |= wide_letters::<I>(text, base, bytes, &mut carry.over);
             let mut edges = words ^ (words << 1 | carry.before);
             carry.before = words >> (BLOCK - 1);
             while edges != 0 {
@@ -258,11 +253,28 @@ impl<T: FnMut(usize, usize) -> bool> Work for Words<'_, T> {
     }
 }
 
-/// The bytes, in the block at `base`, of letters beyond ASCII that may be in runs and words; `starts` are those at which one
-/// may begin.
+/// The bytes, in the block at `base`, of letters beyond ASCII that may be in runs and words.
+#[inline(always)]
+fn wide_letters<I: Isa>(text: &str, base: usize, bytes: I::Bytes, over: &mut u64) -> u64 {
+    let found = std::mem::take(over);
+    // First bytes of characters from U+0080 to U+0FFF.
+    let starts = I::between(bytes, 0xC2, 0xE0);
+    if starts == 0 {
+        return found;
+    }
+    // From U+0100 to U+02BF and from U+0400 to U+047F all are letters, and from U+00C0 on but for × and ÷, which end in
+    // these two.
+    let signs = I::equal(bytes, 0x97) | I::equal(bytes, 0xB7);
+    let latin = I::equal(bytes, 0xC3) & !(signs >> 1 | 1 << (BLOCK - 1));
+    let letters = latin | I::between(bytes, 0xC4, 0xCA) | I::between(bytes, 0xD0, 0xD1);
+    *over = letters >> (BLOCK - 1);
+    found | letters | letters << 1 | other_letters(text, base, starts & !letters, over)
+}
+
+/// The bytes of those letters that begin at some of `starts`.
 #[inline]
-fn wide_letters(text: &str, base: usize, mut starts: u64, over: &mut u64) -> u64 {
-    let mut found = std::mem::take(over);
+fn other_letters(text: &str, base: usize, mut starts: u64, over: &mut u64) -> u64 {
+    let mut found = 0;
     while starts != 0 {
         let bit = starts.trailing_zeros();
         starts &= starts - 1;
@@ -277,12 +289,6 @@ fn wide_letters(text: &str, base: usize, mut starts: u64, over: &mut u64) -> u64
         }
     }
     found
-}
-
-/// First bytes of characters from U+0080 to U+0FFF.
-#[inline(always)]
-fn first_of_wide<I: Isa>(bytes: I::Bytes) -> u64 {
-    I::between(bytes, 0xC2, 0xE0)
 }
 
 #[cfg(test)]

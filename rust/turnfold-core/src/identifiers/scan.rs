@@ -344,10 +344,15 @@ struct ExitPhrase {
 }
 
 impl ExitPhrase {
+    #[inline]
     fn step(&mut self, text: &str, start: usize, end: usize, sink: Sink<'_>) {
-        if self.open.is_none() && !matches!(text.as_bytes().get(start), Some(b'e' | b'E')) {
-            return;
+        if self.open.is_some() || matches!(text.as_bytes().get(start), Some(b'e' | b'E')) {
+            self.go_on(text, start, end, sink);
         }
+    }
+
+    #[inline(never)]
+    fn go_on(&mut self, text: &str, start: usize, end: usize, sink: Sink<'_>) {
         let Some(run) = text.get(start..end) else { return };
         let word = run.trim_end_matches([':', '.']);
         self.open = match self.open {
@@ -404,7 +409,7 @@ mod tests {
     use super::super::{Extractor, Found};
     use super::scan_slowly;
 
-    const BITS: [&str; 78] = [
+    const BITS: [&str; 82] = [
         " ",
         " ",
         " ",
@@ -479,6 +484,10 @@ mod tests {
         "http",
         "example.com",
         "na\u{ef}ve",
+        "\u{c9}t\u{e9}",
+        "\u{448}",
+        "\u{3b1}",
+        "\u{2c1}",
         "\u{d7}",
         "\u{939}\u{93f}",
         "\u{e01}",

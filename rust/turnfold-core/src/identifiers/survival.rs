@@ -418,6 +418,24 @@ mod tests {
     }
 
     #[test]
+    fn words_by_blocks_have_every_letter_wherever_it_stands() {
+        for c in '\u{80}'..'\u{1100}' {
+            for ahead in [0, 61, 62, 63] {
+                let text = format!("{}{c}a {c}", " ".repeat(ahead));
+                let wanted: Vec<_> = words(&text).collect();
+                for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
+                    let mut found = Vec::new();
+                    each_word_at(level, &text, |start, stop| {
+                        found.push((start, stop));
+                        false
+                    });
+                    assert_eq!(found, wanted, "{level:?} {text:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn letters_beyond_ascii() {
         for c in '\0'..='\u{2FFF}' {
             assert_eq!(
