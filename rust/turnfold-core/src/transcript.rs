@@ -566,7 +566,7 @@ impl TextSpan {
     /// The same, in room that many texts share.
     pub(crate) fn read_in<'a>(self, source: &'a [u8], room: &'a mut Unescaping) -> Cow<'a, str> {
         match self.form {
-            TextForm::JsonString => room.text(self.span.of(source)),
+            TextForm::JsonString => room.text(source, self.span.start as usize..self.span.end as usize),
             TextForm::Json | TextForm::Data => self.read(source),
         }
     }

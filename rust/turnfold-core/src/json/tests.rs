@@ -276,11 +276,16 @@ proptest! {
             ],
             1..5,
         ),
+        behind in 0_usize..80,
     ) {
+        let mut source = literals.concat();
+        source.resize(source.len() + behind, b'\\');
         for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
             let mut room = Unescaping::default();
+            let mut start = 0;
             for literal in &literals {
-                let text = room.text_at(level, literal);
+                let text = room.text_at(level, &source, start..start + literal.len());
+                start += literal.len();
                 prop_assert_eq!(text, unescape(literal), "{:?} {:?}", level, String::from_utf8_lossy(literal));
             }
         }

@@ -44,17 +44,19 @@ pub(crate) struct Unescaping {
 }
 
 impl Unescaping {
-    /// What [`unescape`] gives, mostly borrowed.
-    pub(crate) fn text<'a>(&'a mut self, literal: &'a [u8]) -> Cow<'a, str> {
-        self.text_at(Level::detect(), literal)
+    /// What [`unescape`] gives of the literal at a place of `source`, mostly borrowed.
+    pub(crate) fn text<'a>(&'a mut self, source: &'a [u8], at: Range<usize>) -> Cow<'a, str> {
+        self.text_at(Level::detect(), source, at)
     }
 
-    pub(super) fn text_at<'a>(&'a mut self, level: Level, literal: &'a [u8]) -> Cow<'a, str> {
+    pub(super) fn text_at<'a>(&'a mut self, level: Level, source: &'a [u8], at: Range<usize>) -> Cow<'a, str> {
+        let literal = source.get(at.clone()).unwrap_or_default();
         let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
         if memchr::memchr(b'\\', inner).is_none() {
             return unescape(literal);
         }
-        let length = self.resolve_all(level, inner);
+        let onward = source.get(at.start + 1..).unwrap_or_default();
+        let length = self.resolve_all(level, inner, onward);
         match simdutf8::basic::from_utf8(self.room.get(..length).unwrap_or_default()) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => unescape(literal),
@@ -62,24 +64,21 @@ impl Unescaping {
     }
 
     /// Resolves all escapes; how many bytes that gives. Each escape stands for less than it takes.
-    fn resolve_all(&mut self, level: Level, inner: &[u8]) -> usize {
+    fn resolve_all(&mut self, level: Level, inner: &[u8], onward: &[u8]) -> usize {
         let needed = inner.len() + CHUNK;
         if self.room.len() < needed {
             self.room.resize(needed, 0);
         }
-        dispatch(
-            level,
-            Resolving {
-                inner,
-                room: &mut self.room,
-            },
-        )
+        let room = &mut self.room;
+        dispatch(level, Resolving { inner, onward, room })
     }
 }
 
 /// Escapes of `inner` resolved into `room`, which has [`CHUNK`] bytes more than it.
 struct Resolving<'a> {
     inner: &'a [u8],
+    /// The same with all that stands behind it, which is copied along where that takes less than to stop.
+    onward: &'a [u8],
     room: &'a mut [u8],
 }
 
@@ -118,7 +117,7 @@ impl Resolving<'_> {
     #[inline(always)]
     fn copy(&mut self, range: Range<usize>, to: usize) -> usize {
         let next = to + range.len();
-        let chunk = self.inner.get(range.start..).and_then(<[u8]>::first_chunk::<CHUNK>);
+        let chunk = self.onward.get(range.start..).and_then(<[u8]>::first_chunk::<CHUNK>);
         let room = self.room.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<CHUNK>);
         match (chunk, room) {
             (Some(chunk), Some(room)) if range.len() <= CHUNK => *room = *chunk,
@@ -127,7 +126,7 @@ impl Resolving<'_> {
         next
     }
 
-    /// For what is longer than a chunk, or stands at the end. Out of line, so that the loop over escapes keeps its registers.
+    /// For what is longer than a chunk, or stands at the end of all. Out of line, so that the loop over escapes keeps its registers.
     #[inline(never)]
     fn copy_exactly(&mut self, range: Range<usize>, to: usize) {
         let room = self.room.get_mut(to..to + range.len());
