@@ -1,7 +1,7 @@
 //! Closed word lists that tell an identifier from prose.
 
 /// File name endings, lower case, that make a bare `name.ending` a path.
-pub(super) const FILE_ENDINGS: &[&str] = &[
+pub(super) static FILE_ENDINGS: &[Word] = &words([
     "adoc",
     "bash",
     "bat",
@@ -134,10 +134,10 @@ pub(super) const FILE_ENDINGS: &[&str] = &[
     "zig",
     "zip",
     "zst",
-];
+]);
 
 /// File names without an ending that are known as such.
-pub(super) const FILE_NAMES: &[&str] = &[
+pub(super) static FILE_NAMES: &[Word] = &words([
     "Brewfile",
     "CMakeLists",
     "Containerfile",
@@ -150,10 +150,10 @@ pub(super) const FILE_NAMES: &[&str] = &[
     "Procfile",
     "Rakefile",
     "Vagrantfile",
-];
+]);
 
 /// Names after a leading dot, beside `*rc` and `*ignore`.
-pub(super) const DOT_FILES: &[&str] = &[
+pub(super) static DOT_FILES: &[Word] = &words([
     "aws",
     "bash_profile",
     "cache",
@@ -173,10 +173,10 @@ pub(super) const DOT_FILES: &[&str] = &[
     "ssh",
     "venv",
     "vscode",
-];
+]);
 
 /// First parts that make `a/b` of plain words a path.
-pub(super) const ROOTS: &[&str] = &[
+pub(super) static ROOTS: &[Word] = &words([
     "app",
     "apps",
     "benches",
@@ -222,13 +222,14 @@ pub(super) const ROOTS: &[&str] = &[
     "var",
     "vendor",
     "web",
-];
+]);
 
 /// First parts of a media type (IANA's registry), which is no path.
-pub(super) const MEDIA_TYPES: &[&str] = &["application", "audio", "font", "image", "multipart", "text", "video"];
+pub(super) static MEDIA_TYPES: &[Word] =
+    &words(["application", "audio", "font", "image", "multipart", "text", "video"]);
 
 /// Top-level domains that make `name.tld` a host; endings that are also file endings are left out.
-pub(super) const DOMAINS: &[&str] = &[
+pub(super) static DOMAINS: &[Word] = &words([
     "ai",
     "app",
     "at",
@@ -261,10 +262,10 @@ pub(super) const DOMAINS: &[&str] = &[
     "uk",
     "us",
     "xyz",
-];
+]);
 
 /// POSIX error names that logs print bare.
-pub(super) const ERRNO: &[&str] = &[
+pub(super) static ERRNO: &[Word] = &words([
     "EACCES",
     "EADDRINUSE",
     "EAGAIN",
@@ -300,10 +301,10 @@ pub(super) const ERRNO: &[&str] = &[
     "SIGPIPE",
     "SIGSEGV",
     "SIGTERM",
-];
+]);
 
 /// Names of products and formats that are spelled like code or like ids.
-pub(super) const ORDINARY: &[&str] = &[
+pub(super) static ORDINARY: &[Word] = &words([
     "AirBnB",
     "Base64",
     "BitBucket",
@@ -340,18 +341,18 @@ pub(super) const ORDINARY: &[&str] = &[
     "WhatsApp",
     "WordPress",
     "YouTube",
-];
+]);
 
 /// Upper-case words before `-<number>` that name a standard, not an issue.
-pub(super) const STANDARDS: &[&str] = &[
+pub(super) static STANDARDS: &[Word] = &words([
     "AES", "COVID", "CP", "GMT", "GPT", "HTTP", "IEC", "IEEE", "ISO", "MD", "PEP", "RFC", "RSA", "SHA", "TCP", "TLS",
     "USB", "UTC", "UTF", "WCAG",
-];
+]);
 
 /// Upper-case words before digits that are no id: `SHA256`, `UTF16`, `INT32`.
-pub(super) const SIZED: &[&str] = &[
+pub(super) static SIZED: &[Word] = &words([
     "BASE", "CP", "FLOAT", "FP", "GPT", "HTTP", "INT", "IPV", "ISO", "LATIN", "MD", "SHA", "SHAKE", "UINT", "UTF",
-];
+]);
 
 /// Endings of names that make a name an error's.
 pub(super) const ERROR_ENDINGS: &[&str] = &[
@@ -364,19 +365,68 @@ pub(super) const ERROR_ENDINGS: &[&str] = &[
     "Warning",
 ];
 
+/// A word of a list as one number, in the order of its letters: a search among numbers is a few steps without a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Word(u128);
+
+impl Word {
+    /// Most bytes of it: the byte beside them is for their number.
+    const MOST: usize = size_of::<u128>() - 1;
+
+    /// None for a word that is longer than those of any list.
+    fn of(word: &str) -> Option<Self> {
+        (word.len() <= Self::MOST).then(|| Self::packed(word))
+    }
+
+    const fn packed(word: &str) -> Self {
+        let mut letters = 0;
+        let mut rest = word.as_bytes();
+        while let [first, behind @ ..] = rest {
+            letters = letters << u8::BITS | *first as u128;
+            rest = behind;
+        }
+        let empty = (Self::MOST - word.len()) as u32 * u8::BITS;
+        Self(letters << empty << u8::BITS | word.len() as u128)
+    }
+}
+
+const fn words<const N: usize>(list: [&str; N]) -> [Word; N] {
+    let mut words = [Word(0); N];
+    let mut at = 0;
+    while at < N {
+        assert!(list[at].len() <= Word::MOST, "a word is too long");
+        words[at] = Word::packed(list[at]);
+        at += 1;
+    }
+    words
+}
+
 /// Whether a list, which is sorted, holds `word` as it is spelled.
-pub(super) fn is_in(list: &[&str], word: &str) -> bool {
-    list.binary_search(&word).is_ok()
+pub(super) fn is_in(list: &[Word], word: &str) -> bool {
+    Word::of(word).is_some_and(|word| list.binary_search(&word).is_ok())
 }
 
 /// Whether a lower-case list holds `word`, whatever its case.
-pub(super) fn is_in_any_case(list: &[&str], word: &str) -> bool {
-    word.len() <= 16 && is_in(list, &word.to_ascii_lowercase())
+pub(super) fn is_in_any_case(list: &[Word], word: &str) -> bool {
+    word.len() <= Word::MOST && is_in(list, &word.to_ascii_lowercase())
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn words_are_as_equal_and_in_order_as_their_letters(one in "[a-c\0é]{0,17}", other in "[a-c\0é]{0,17}") {
+            let words = (Word::of(&one), Word::of(&other));
+            prop_assert_eq!(words.0.is_none(), one.len() > Word::MOST);
+            if let (Some(a), Some(b)) = words {
+                prop_assert_eq!(a.cmp(&b), one.cmp(&other));
+            }
+        }
+    }
 
     #[test]
     fn lists_are_sorted() {
