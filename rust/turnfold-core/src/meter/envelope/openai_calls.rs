@@ -27,6 +27,9 @@ pub(super) fn compact(arguments: &str) -> Cow<'_, str> {
         } else if byte == b'"' {
             quoted = true;
         } else if byte.is_ascii_whitespace() {
+            if from == 0 {
+                out.reserve(arguments.len());
+            }
             out.push_str(arguments.get(from..at).unwrap_or_default());
             from = at + 1;
         }
@@ -51,7 +54,9 @@ pub(super) fn reading(model: &str) -> Reading {
 /// [`super::Envelope::message`] say of each.
 pub(super) fn parallel(calls: &[Call<'_>], count: &dyn Fn(&str) -> u64) -> i64 {
     let count = |text: &str| count(text).cast_signed();
-    let mut listed = String::from("{\"tool_uses\":[");
+    let bytes: usize = calls.iter().map(|(name, arguments)| name.len() + arguments.len()).sum();
+    let mut listed = String::with_capacity(bytes + 64 * calls.len());
+    listed.push_str("{\"tool_uses\":[");
     let mut alone = 0;
     for (place, (name, arguments)) in calls.iter().enumerate() {
         let arguments = compact(arguments);

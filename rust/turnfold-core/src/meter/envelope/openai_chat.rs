@@ -29,6 +29,15 @@ use crate::transcript::{Block, BlockKind, Message, Role, Span, Transcript};
 #[derive(Debug)]
 pub struct OpenAiChatEnvelope;
 
+/// The roles of nearly all messages: each is one token in every published vocabulary.
+const ROLES: [&[u8]; 5] = [
+    b"\"user\"",
+    b"\"assistant\"",
+    b"\"tool\"",
+    b"\"system\"",
+    b"\"developer\"",
+];
+
 /// Tiles of 512 pixels in the largest image after fitting it into 2048 x 768.
 const MOST_TILES: u64 = 8;
 
@@ -120,7 +129,13 @@ impl Envelope for OpenAiChatEnvelope {
             tokenizer.count(&text) as u64
         };
         let name = message.name.map_or(0, |name| 1 + count(Some(name)));
-        let frame = 3 + name + count(message.role_text);
+        let is_registered = matches!(tokenizer.encoding(), Encoding::Registered(_));
+        let is_one_token = |role: Span| !is_registered && ROLES.contains(&role.of(source));
+        let role = match message.role_text {
+            Some(role) if is_one_token(role) => 1,
+            role => count(role),
+        };
+        let frame = 3 + name + role;
         match message.role {
             Role::Tool | Role::Other => TokenCount::estimate(frame, 3, frame + 4) + inside,
             _ => TokenCount::exact(frame) + inside,
@@ -220,4 +235,28 @@ fn tiles(width: u64, height: u64) -> u64 {
         short = 768;
     }
     long.div_ceil(512) * short.div_ceil(512)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn a_role_costs_what_is_counted_of_it() {
+        let tokens = |role: &str, encoding| {
+            let body = format!(r#"[{{"role":{role},"content":"Hi"}}]"#).into_bytes();
+            let read = Transcript::read_whole(Arc::new(body), Some("openai.chat"));
+            read.expect("a transcript").tokens(encoding, Some(0..1))
+        };
+        for encoding in Encoding::ALL {
+            for literal in ROLES {
+                assert_eq!(encoding.tokenizer().count(&json::unescape(literal)), 1);
+                let plain = String::from_utf8_lossy(literal);
+                let escaped = format!("\"\\u{:04x}{}", literal[1], &plain[2..]);
+                assert_eq!(tokens(&plain, encoding), tokens(&escaped, encoding));
+            }
+        }
+    }
 }
