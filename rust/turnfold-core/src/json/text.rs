@@ -96,16 +96,14 @@ impl Work for Resolving<'_> {
         for (index, block) in blocks.iter().chain(std::iter::once(&last)).enumerate() {
             let base = index * BLOCK;
             let mut found = I::equal(I::load(block), b'\\');
-            loop {
-                // What an escape takes is no start of another one.
-                let used = from.saturating_sub(base) as u32;
-                found &= u64::MAX.checked_shl(used).unwrap_or(0);
-                if found == 0 {
-                    break;
-                }
+            while found != 0 {
                 let at = base + found.trailing_zeros() as usize;
-                to = self.copy(from..at, to);
-                (from, to) = self.resolve(at, to);
+                found &= found - 1;
+                // What an escape takes is no start of another one.
+                if at >= from {
+                    to = self.copy(from..at, to);
+                    (from, to) = self.resolve(at, to);
+                }
             }
         }
         self.copy(from..inner.len(), to)
@@ -138,8 +136,12 @@ impl Resolving<'_> {
     /// Resolves the escape at `at`: one past it, and one past what it stands for.
     #[inline(always)]
     fn resolve(&mut self, at: usize, to: usize) -> (usize, usize) {
-        let tail = self.inner.get(at..).unwrap_or_default();
-        let (letter, width, length) = quickly_resolved(tail).unwrap_or_else(|| resolved(tail));
+        let escape = self.onward.get(at..).and_then(<[u8]>::first_chunk);
+        let (letter, width, length) = escape
+            .and_then(quickly_resolved)
+            // None that goes on behind the literal.
+            .filter(|&(_, _, length)| at + length <= self.inner.len())
+            .unwrap_or_else(|| resolved(self.inner.get(at..).unwrap_or_default()));
         if let Some(room) = self.room.get_mut(to..).and_then(<[u8]>::first_chunk_mut) {
             *room = letter;
         }
@@ -149,12 +151,13 @@ impl Resolving<'_> {
 
 /// What [`resolved`] says of the escapes that stand in nearly all texts: of one letter, and of what is no surrogate.
 #[inline(always)]
-fn quickly_resolved(tail: &[u8]) -> Option<([u8; 4], usize, usize)> {
-    let short = SHORT.get(usize::from(*tail.get(1)?)).copied().unwrap_or_default();
-    if short != 0 {
-        return Some(([short, 0, 0, 0], 1, 2));
+fn quickly_resolved(escape: &[u8; 6]) -> Option<([u8; 4], usize, usize)> {
+    let [_, sign, digits @ ..] = escape;
+    if *sign != b'u' {
+        let short = SHORT.get(usize::from(*sign)).copied().unwrap_or_default();
+        return (short != 0).then_some(([short, 0, 0, 0], 1, 2));
     }
-    let unit = code_unit(tail)?;
+    let unit = unit_of(digits)?;
     if unit < 0x80 {
         return Some(([unit as u8, 0, 0, 0], 1, 6));
     }
@@ -263,11 +266,15 @@ fn escaped_by_number(tail: &[u8]) -> Option<(char, usize)> {
 /// The value of a `\uXXXX` that `bytes` start with.
 #[inline]
 pub(super) fn code_unit(bytes: &[u8]) -> Option<u32> {
-    let [b'\\', b'u', first, second, third, last, ..] = bytes else {
-        return None;
-    };
-    let value = |digit: &u8| DIGITS.get(usize::from(*digit)).copied().unwrap_or(NO_DIGIT);
-    let unit = value(first) << 12 | value(second) << 8 | value(third) << 4 | value(last);
+    unit_of(bytes.strip_prefix(b"\\u")?.first_chunk()?)
+}
+
+/// The value of four hexadecimal digits.
+#[inline(always)]
+fn unit_of(digits: &[u8; 4]) -> Option<u32> {
+    let value = |digit: u8| DIGITS.get(usize::from(digit)).copied().unwrap_or(NO_DIGIT);
+    let [first, second, third, last] = digits.map(value);
+    let unit = first << 12 | second << 8 | third << 4 | last;
     (unit < NO_DIGIT).then_some(unit)
 }
 
