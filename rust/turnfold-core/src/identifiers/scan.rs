@@ -1,5 +1,7 @@
 //! Cuts a text into runs of identifier characters and hands each to the rules.
 
+use std::ops::Range;
+
 use super::marks::Marks;
 use super::survival::{is_wide_letter, stands_alone};
 use super::words::{self, LEAST_DIGITS, Run};
@@ -102,32 +104,45 @@ pub(super) fn scan(text: &str, known: &mut KnownRuns, marks: &mut Marks, sink: S
                 continue;
             }
         }
-        let short = ShortRun::at(bytes, at, end);
-        if short.is_some_and(|run| known.has(run)) {
+        if ShortRun::at(bytes, at, end).is_some_and(|run| known.has(run)) {
             phrase.step(text, at, end, sink);
-            at = end;
-            continue;
-        }
-        let own = bytes.get(at..end).unwrap_or_default();
-        if classes == 0 {
-            classes = classes_of(own);
-        }
-        if classes & class::COLON != 0
-            && let Some(stop) = hand_url(text, at, end, classes, sink)
-        {
-            at = stop;
+        } else if let Some(stop) = look(text, at..end, classes, known, &mut phrase, sink) {
+            end = stop;
             within = true;
-            continue;
-        }
-        if end - at <= MAX_BYTES {
-            phrase.step(text, at, end, sink);
-            let after = bytes.get(end..).unwrap_or_default();
-            if !is_nothing(own, classes, after) && !is_known(bytes, at, end, classes, short, known) {
-                words::classify(&run(text, at, end, classes), sink);
-            }
         }
         at = end;
     }
+}
+
+/// Hands over what a run names that is not among the known short ones. If that is a URL, one past it and the run. Out of
+/// line, so that the loop over known runs keeps its registers.
+#[inline(never)]
+fn look(
+    text: &str,
+    Range { start, end }: Range<usize>,
+    mut classes: u16,
+    known: &mut KnownRuns,
+    phrase: &mut ExitPhrase,
+    sink: Sink<'_>,
+) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let own = bytes.get(start..end).unwrap_or_default();
+    if classes == 0 {
+        classes = classes_of(own);
+    }
+    let url = if classes & class::COLON == 0 {
+        None
+    } else {
+        hand_url(text, start, end, classes, sink)
+    };
+    if url.is_none() && own.len() <= MAX_BYTES {
+        phrase.step(text, start, end, sink);
+        let after = bytes.get(end..).unwrap_or_default();
+        if !is_nothing(own, classes, after) && !is_known(bytes, start, end, classes, known) {
+            words::classify(&run(text, start, end, classes), sink);
+        }
+    }
+    url
 }
 
 /// The classes in a run without a backslash.
@@ -137,16 +152,9 @@ fn classes_of(run: &[u8]) -> u16 {
 }
 
 /// Whether a run was looked at before; from now on it was.
-fn is_known(
-    bytes: &[u8],
-    start: usize,
-    end: usize,
-    classes: u16,
-    short: Option<ShortRun>,
-    known: &mut KnownRuns,
-) -> bool {
+fn is_known(bytes: &[u8], start: usize, end: usize, classes: u16, known: &mut KnownRuns) -> bool {
     const MAYBE_URL: u16 = class::COLON | class::SLASH;
-    match short {
+    match ShortRun::at(bytes, start, end) {
         // That it was not was asked already, before it was known that it is no URL: that depends on all behind it.
         Some(_) if classes & MAYBE_URL == MAYBE_URL => false,
         Some(run) => {
@@ -200,6 +208,7 @@ fn run(text: &str, start: usize, end: usize, classes: u16) -> Run<'_> {
 }
 
 /// The end of the run that starts at `start`, and the classes in it.
+#[inline(never)]
 fn run_at(text: &str, start: usize) -> (usize, u16) {
     let bytes = text.as_bytes();
     let mut at = start;
