@@ -341,14 +341,14 @@ class Stretch(Protocol):
 def identifiers_around(
     transcript: Transcript, ranges: Iterable[Stretch], result: Transcript, tail: int, *, known: Sequence[str] = ()
 ) -> tuple[list[str], list[bool], list[bool]]:
-    """Say of identifiers whether they occur in `result` before message `tail`, and whether from it on.
+    """Say of identifiers whether they occur in `result` before message `tail`, and whether only from it on.
 
     They are those of `known` and then those in ranges of messages of `transcript`, each once: the names, and a list of
     answers for either question. Linear in all bytes.
     """
     parts = [(part.start, part.stop) for part in ranges]
-    more, early, late = _core.identifiers_around([*known], kernel_of(transcript), parts, kernel_of(result), tail)
-    return [*known, *more], early, late
+    more, before, behind = _core.identifiers_around([*known], kernel_of(transcript), parts, kernel_of(result), tail)
+    return [*known, *more], before, behind
 
 
 def _kernel_options(options: ScanOptions) -> _core.ScanOptions:

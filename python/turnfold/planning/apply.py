@@ -282,9 +282,9 @@ def _identifiers(
     kept: list[str] = []
     lost: list[str] = []
     later: list[str] = []
-    for name, before, behind in zip(*around, strict=True):
-        (kept if before or behind else lost).append(name)
-        if behind and not before:
+    for name, before, only_behind in zip(*around, strict=True):
+        (kept if before or only_behind else lost).append(name)
+        if only_behind:
             later.append(name)
     return IdentifierReport(
         kept=tuple(kept),

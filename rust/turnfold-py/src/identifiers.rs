@@ -67,7 +67,7 @@ pub(crate) fn surviving(
 }
 
 /// The identifiers in ranges of messages of a transcript that are not among those given, each once; and of those given
-/// and then of these, whether they occur in `result` before the message `tail`, and whether from it on.
+/// and then of these, whether they occur in `result` before the message `tail`, and whether only from it on.
 #[pyfunction]
 pub(crate) fn identifiers_around(
     py: Python<'_>,
@@ -89,7 +89,7 @@ pub(crate) fn identifiers_around(
             .map(AsRef::as_ref)
             .chain(more.iter().map(AsRef::as_ref))
             .collect();
-        let (early, late) = identifiers::around_tail(&names, &result.0, tail);
-        Ok((Rows(more), Rows(early), Rows(late)))
+        let (before, only_behind) = identifiers::around_tail(&names, &result.0, tail);
+        Ok((Rows(more), Rows(before), Rows(only_behind)))
     })
 }

@@ -271,15 +271,15 @@ pub fn extract_messages(transcript: &Transcript, ranges: impl IntoIterator<Item 
     extractor.finish()
 }
 
-/// Which identifiers occur in the messages of `transcript` before `tail`, and which in those from it on: one flag each.
-/// Linear in all bytes.
+/// Which identifiers occur in the messages of `transcript` before `tail`, and which only in those from it on: one flag
+/// each. Linear in all bytes.
 pub fn around_tail<S: AsRef<str>>(identifiers: &[S], transcript: &Transcript, tail: usize) -> (Vec<bool>, Vec<bool>) {
     let mut watch = Watch::new(identifiers).for_literals();
-    let mut early = None;
+    let mut before = None;
     let mut room = Unescaping::default();
     for message in transcript.messages() {
         if message.index == tail {
-            early = Some(watch.restart());
+            before = Some(watch.found().to_vec());
         }
         for block in message.blocks() {
             let source = block.segment.source.bytes();
@@ -290,9 +290,9 @@ pub fn around_tail<S: AsRef<str>>(identifiers: &[S], transcript: &Transcript, ta
             }
         }
     }
-    let found = watch.restart();
-    match early {
-        Some(early) => (early, found),
-        None => (found, vec![false; identifiers.len()]),
-    }
+    let found = watch.found();
+    let before = before.unwrap_or_else(|| found.to_vec());
+    let both = found.iter().zip(&before);
+    let only_behind = both.map(|(&found, &before)| found && !before).collect();
+    (before, only_behind)
 }

@@ -159,7 +159,12 @@ impl Watch {
         }
     }
 
-    /// What was found, one flag an identifier in the order given to `new`; the same are looked for anew.
+    /// What was found so far, one flag an identifier in the order given to `new`.
+    pub fn found(&self) -> &[bool] {
+        &self.found
+    }
+
+    /// The same; all are looked for anew.
     pub fn restart(&mut self) -> Vec<bool> {
         self.open = self.names.iter().filter(|name| !name.text.is_empty()).count();
         self.sieve.refill();
