@@ -124,7 +124,8 @@ impl Resolving<'_> {
         next
     }
 
-    /// For what is longer than a chunk, or stands at the end of all. Out of line, so that the loop over escapes keeps its registers.
+    /// For what is longer than a chunk, or stands at the end of all. Out of line, so that the loop over escapes keeps its
+    /// registers.
     #[inline(never)]
     fn copy_exactly(&mut self, range: Range<usize>, to: usize) {
         let room = self.room.get_mut(to..to + range.len());
