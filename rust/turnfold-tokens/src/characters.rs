@@ -6,7 +6,7 @@
 //! they come before every merge that uses it. Few tokens hold parts of characters beside other characters (794 of
 //! `o200k_base`, such as a space with the first byte of a Cyrillic letter), so few edges are in doubt.
 
-use crate::pages::table;
+use crate::pages::{Room, Table};
 use crate::tables::NO_RANK;
 use crate::vocabulary::{Parts, Vocabulary};
 
@@ -16,7 +16,7 @@ const CONTEXT: usize = 3;
 /// Which characters are tokens, and between which bytes a token may reach over an edge with a part of a character.
 pub(crate) struct Characters {
     /// The rank of each character of two or three bytes, by code point.
-    ranks: Vec<u32>,
+    ranks: Table<u32>,
     /// One bit for each byte before an edge and byte behind it.
     doubtful: Vec<u64>,
     /// Up to three bytes before each edge in doubt and the byte behind, sorted.
@@ -24,18 +24,24 @@ pub(crate) struct Characters {
 }
 
 impl Characters {
-    pub(crate) fn new(vocabulary: &Vocabulary, parts: Parts<'_>) -> Self {
+    pub(crate) fn new(vocabulary: &Vocabulary, parts: Parts<'_>, room: &mut Room) -> Self {
         let mut characters = Self {
-            ranks: table(NO_RANK, 1 << 16),
+            ranks: room.table(1 << 16),
             doubtful: vec![0; 1 << 10],
             edges: Vec::new(),
         };
-        // Whether each token is whole characters, as what is joined of such is: few need to be looked at.
+        characters.ranks.fill(NO_RANK);
+        // Whether each token is whole characters, as what is joined of such is, and then is no single one: few need to be
+        // looked at.
         let mut whole: Vec<bool> = Vec::with_capacity(vocabulary.len());
         let parts = std::iter::repeat_n(None, 256).chain(parts.iter().map(Some));
-        for ((rank, token), parts) in vocabulary.tokens().zip(parts) {
-            let of_whole = parts.is_some_and(|(left, right)| whole[left as usize] && whole[right as usize]);
-            let is_whole = of_whole || std::str::from_utf8(token).is_ok();
+        for (rank, parts) in (0..).zip(parts) {
+            if parts.is_some_and(|(left, right)| whole[left as usize] && whole[right as usize]) {
+                whole.push(true);
+                continue;
+            }
+            let token = vocabulary.token(rank).unwrap_or_default();
+            let is_whole = std::str::from_utf8(token).is_ok();
             whole.push(is_whole);
             if is_whole {
                 if let Some(slot) = single(token).and_then(|code_point| characters.ranks.get_mut(code_point)) {

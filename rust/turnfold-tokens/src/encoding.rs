@@ -7,7 +7,7 @@ use crate::registered::{REGISTERED_LIMIT, Registered};
 use crate::scan::Pattern;
 use crate::tables::Tables;
 use crate::tokenizer::PublishedTokenizer;
-use crate::vocabulary::{CL100K_BASE, O200K_BASE, Vocabulary};
+use crate::vocabulary::{CL100K_BASE, O200K_BASE};
 
 /// A byte-pair encoding: a published one that ships with the crate, or one that a caller registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,7 +82,7 @@ impl Encoding {
     reason = "the bytes are part of the program; a test unpacks them"
 )]
 fn load(packed: &[u8]) -> Tables {
-    Tables::new(Vocabulary::unpack(packed).expect("the vocabulary built into this program is damaged"))
+    Tables::unpack(packed).expect("the vocabulary built into this program is damaged")
 }
 
 #[cfg(test)]

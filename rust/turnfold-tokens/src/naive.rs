@@ -12,7 +12,7 @@ use crate::merge::Scratch;
 use crate::scan::Pattern;
 use crate::simd::Level;
 use crate::tables::Tables;
-use crate::vocabulary::{LONGEST_TOKEN, Vocabulary};
+use crate::vocabulary::LONGEST_TOKEN;
 
 const O200K: &str = concat!(
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
@@ -145,9 +145,8 @@ impl SmallVocabulary {
                 packed.extend(side.iter().map(|rank| rank.to_le_bytes()[plane]));
             }
         }
-        let unpacked = Vocabulary::unpack(&packed).expect("a vocabulary by the rules");
         Self {
-            tables: Tables::new(unpacked),
+            tables: Tables::unpack(&packed).expect("a vocabulary by the rules"),
             ranks,
         }
     }

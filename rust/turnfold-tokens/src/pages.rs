@@ -1,32 +1,176 @@
-//! Tables in large pages, where the system has them.
+//! Tables that lie side by side in large pages, where the system has them.
 //!
-//! A table of megabytes that is looked up by hash is touched first at another page each time, and each is a trap into the
-//! system; later most look-ups miss the processor's table of pages. In pages of two megabytes there is neither. It is
-//! advice: where the system does not follow it, and on systems that know no such advice, the table is the same.
+//! Tables of megabytes that are looked up by hash are touched first at another page each time, and each is a trap into the
+//! system, which takes microseconds in a virtual machine; later most look-ups miss the processor's table of pages. In pages
+//! of two megabytes there is neither, and side by side the tables of a vocabulary fill them. It is advice: where the system
+//! does not follow it, and on systems that know no such advice, the tables are the same.
 #![allow(unsafe_code)]
 
-/// A table of `count` times `value`.
-pub(crate) fn table<T: Clone>(value: T, count: usize) -> Vec<T> {
-    let mut table = Vec::with_capacity(count);
-    advise(table.spare_capacity_mut());
-    table.resize(count, value);
-    table
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::simd::Line;
+
+const LARGE: usize = 2 << 20;
+/// What every table starts at a multiple of: a line of the cache.
+const LINE: usize = align_of::<Line>();
+
+/// Numbers, and arrays of them.
+///
+/// # Safety
+///
+/// A value is made of bits that are all 0, and needs no alignment beyond a line of the cache.
+pub(crate) unsafe trait Numbers: Copy + Send + Sync {}
+
+// SAFETY: integers.
+unsafe impl Numbers for u8 {}
+// SAFETY: as above.
+unsafe impl Numbers for u32 {}
+// SAFETY: as above.
+unsafe impl Numbers for u64 {}
+// SAFETY: as above, aligned to one line.
+unsafe impl Numbers for Line {}
+// SAFETY: as above.
+unsafe impl<T: Numbers, const N: usize> Numbers for [T; N] {}
+
+/// Room for tables.
+pub(crate) struct Room {
+    memory: Arc<Memory>,
+    /// How many of its bytes are given away.
+    used: usize,
 }
 
-#[cfg(target_os = "linux")]
-fn advise<T>(room: &mut [std::mem::MaybeUninit<T>]) {
-    const PAGE: usize = 4096;
-    const LARGE: usize = 2 << 20;
-    let bytes = std::mem::size_of_val(room);
-    if bytes < LARGE {
-        return;
+impl Room {
+    /// For tables of so many bytes together. More makes another room.
+    pub(crate) fn new(bytes: usize) -> Self {
+        let memory = Memory::new(bytes + LARGE);
+        let used = memory.start.align_offset(LARGE);
+        // What does not fill a large page is no reason to have one.
+        memory.advise(used, bytes / LARGE * LARGE);
+        Self {
+            memory: Arc::new(memory),
+            used,
+        }
     }
-    let start = room.as_mut_ptr().cast::<u8>();
-    let before = start.align_offset(PAGE);
-    let whole = bytes.saturating_sub(before) / PAGE * PAGE;
-    // SAFETY: the pages lie in memory that is borrowed here for writing, and the advice does not change what they hold.
-    unsafe { libc::madvise(start.wrapping_add(before).cast(), whole, libc::MADV_HUGEPAGE) };
+
+    /// A table of so many numbers, all 0.
+    pub(crate) fn table<T: Numbers>(&mut self, count: usize) -> Table<T> {
+        let bytes = size_of::<T>().saturating_mul(count).next_multiple_of(LINE);
+        if bytes > self.memory.layout.size().saturating_sub(self.used) {
+            *self = Self::new(bytes);
+        }
+        // SAFETY: so many bytes are left in the memory.
+        let start = unsafe { self.memory.start.add(self.used) }.cast();
+        self.used += bytes;
+        Table {
+            start,
+            count,
+            _memory: Arc::clone(&self.memory),
+        }
+    }
 }
 
-#[cfg(not(target_os = "linux"))]
-fn advise<T>(_room: &mut [std::mem::MaybeUninit<T>]) {}
+/// A table in a room.
+pub(crate) struct Table<T> {
+    start: NonNull<T>,
+    count: usize,
+    _memory: Arc<Memory>,
+}
+
+// SAFETY: a table owns its part of the memory, which holds nothing but numbers.
+unsafe impl<T: Numbers> Send for Table<T> {}
+// SAFETY: as above.
+unsafe impl<T: Numbers> Sync for Table<T> {}
+
+impl<T: Numbers> Deref for Table<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `Room::table` gave this part of the memory, which is as old as the table at least, to no other.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
+    }
+}
+
+impl<T: Numbers> DerefMut for Table<T> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: as above.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.count) }
+    }
+}
+
+/// Bytes that are 0 at first, and read and written through tables alone.
+struct Memory {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: the memory itself is only given back, by its last owner.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
+impl Memory {
+    /// At least so many bytes.
+    fn new(bytes: usize) -> Self {
+        // As 16-byte numbers, as any allocator aligns large memory: then zeros come from the system untouched.
+        let layout = Layout::array::<u128>(bytes.div_ceil(size_of::<u128>())).unwrap_or(Layout::new::<u128>());
+        // SAFETY: the layout is not empty: `Room::new` asks for a large page at least.
+        let start = unsafe { alloc_zeroed(layout) };
+        let Some(start) = NonNull::new(start) else {
+            handle_alloc_error(layout)
+        };
+        Self { start, layout }
+    }
+
+    /// Asks for large pages for `bytes` from byte `from` on, where a page starts.
+    #[cfg(target_os = "linux")]
+    fn advise(&self, from: usize, bytes: usize) {
+        let there = bytes.min(self.layout.size().saturating_sub(from));
+        // SAFETY: these pages lie in the memory, and the advice does not change what they hold.
+        unsafe { libc::madvise(self.start.add(from).as_ptr().cast(), there, libc::MADV_HUGEPAGE) };
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    #[expect(clippy::unused_self, reason = "nobody to advise")]
+    fn advise(&self, _from: usize, _bytes: usize) {}
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and no table is left.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_empty_and_lie_apart() {
+        let mut room = Room::new(1 << 12);
+        let mut bytes = room.table::<u8>(100);
+        let mut lines = room.table::<Line>(8);
+        let mut words = room.table::<u32>(7);
+        // More than is left.
+        let mut numbers = room.table::<u64>(LARGE);
+        drop(room);
+        let none: Table<u64> = Room::new(0).table(0);
+        assert!(bytes.iter().all(|byte| *byte == 0) && words.iter().all(|word| *word == 0));
+        assert!(lines.iter().all(|line| line.0 == [0; 4]) && numbers.iter().all(|number| *number == 0));
+        bytes.fill(u8::MAX);
+        words.fill(1);
+        lines.fill(Line([2; 4]));
+        numbers.fill(3);
+        assert!(bytes.iter().all(|byte| *byte == u8::MAX) && words.iter().all(|word| *word == 1));
+        assert!(lines.iter().all(|line| line.0 == [2; 4]) && numbers.iter().all(|number| *number == 3));
+        assert_eq!(
+            [bytes.len(), lines.len(), words.len(), numbers.len(), none.len()],
+            [100, 8, 7, LARGE, 0]
+        );
+    }
+}

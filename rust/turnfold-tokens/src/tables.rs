@@ -1,13 +1,12 @@
 //! The look-up tables built from a vocabulary when it is first used.
 
-use std::collections::VecDeque;
 use std::sync::OnceLock;
 
 use crate::bounds::Facts;
 use crate::characters::Characters;
-use crate::pages::table;
+use crate::pages::{Room, Table};
 use crate::simd::{Isa, Line, prefetch};
-use crate::vocabulary::{LONGEST_TOKEN, Parts, Vocabulary};
+use crate::vocabulary::{self, CorruptVocabulary, LONGEST_TOKEN, Parts, Vocabulary};
 
 /// The longest piece of text that fits a [`Key`], in bytes.
 pub(crate) const KEY_BYTES: usize = 15;
@@ -86,8 +85,9 @@ pub(crate) fn mix(state: u64, bytes: u128) -> u64 {
 
 /// A hash of bytes of any length.
 pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
-    bytes.chunks(KEY_BYTES).fold(bytes.len() as u64, |state, chunk| {
-        mix(state, key_at(chunk, 0, chunk.len()))
+    let starts = (0..bytes.len()).step_by(KEY_BYTES);
+    starts.fold(bytes.len() as u64, |state, start| {
+        mix(state, key_at(bytes, start, bytes.len().min(start + KEY_BYTES)))
     })
 }
 
@@ -95,24 +95,24 @@ pub(crate) fn hash_bytes(bytes: &[u8]) -> u64 {
 const WAITING: usize = 32;
 
 /// Puts every item into a table, some time after the processor was asked to fetch where it goes.
-fn fetched_ahead<T, I>(
+fn fetched_ahead<T, I: Copy + Default>(
     table: &mut T,
     items: impl Iterator<Item = I>,
     mut fetch: impl FnMut(&T, &I),
     mut put: impl FnMut(&mut T, I),
 ) {
-    let mut waiting = VecDeque::with_capacity(WAITING);
+    let mut waiting = [I::default(); WAITING];
+    let mut count = 0;
     for item in items {
-        if waiting.len() == WAITING
-            && let Some(first) = waiting.pop_front()
-        {
+        fetch(table, &item);
+        let first = std::mem::replace(&mut waiting[count % WAITING], item);
+        if count >= WAITING {
             put(table, first);
         }
-        fetch(table, &item);
-        waiting.push_back(item);
+        count += 1;
     }
-    for item in waiting {
-        put(table, item);
+    for place in count.saturating_sub(WAITING)..count {
+        put(table, waiting[place % WAITING]);
     }
 }
 
@@ -122,19 +122,21 @@ const WAYS: usize = 4;
 /// Which pieces of at most 15 bytes are tokens, and of which rank. Written once, then only read.
 pub(crate) struct ShortTokens {
     /// The keys, each with the value 1: as a piece, a token is one token.
-    lines: Vec<Line>,
+    lines: Table<Line>,
     shift: u32,
 }
 
 impl ShortTokens {
-    fn new(vocabulary: &Vocabulary) -> Self {
-        // At most half full, so that most misses end in the first line.
-        let bits = (vocabulary.len() * 2 / WAYS)
-            .next_power_of_two()
-            .trailing_zeros()
-            .max(1);
+    /// How many lines there are for so many tokens, as a power of two: at most half full, so that most misses end in the
+    /// first line.
+    fn bits(count: usize) -> u32 {
+        (count * 2 / WAYS).next_power_of_two().trailing_zeros().max(1)
+    }
+
+    fn new(vocabulary: &Vocabulary, room: &mut Room) -> Self {
+        let bits = Self::bits(vocabulary.len());
         let mut table = Self {
-            lines: table(Line::default(), 1 << bits),
+            lines: room.table(1 << bits),
             shift: 64 - bits,
         };
         let keys = short_keys(vocabulary).map(|(key, _)| (key, hash(key)));
@@ -151,7 +153,9 @@ impl ShortTokens {
         let mask = self.lines.len() - 1;
         let mut at = (hash >> self.shift) as usize;
         while let Some(Line(line)) = self.lines.get_mut(at) {
-            if let Some(slot) = line.iter_mut().find(|slot| **slot == 0) {
+            // They fill from the front, and which is the first that is free is no branch to guess at.
+            let taken = line.iter().map(|slot| usize::from(*slot != 0)).sum::<usize>();
+            if let Some(slot) = line.get_mut(taken) {
                 *slot = with_value(key, 1);
                 return;
             }
@@ -201,19 +205,21 @@ impl ShortTokens {
 
 /// The tokens that fit a key, with their ranks.
 fn short_keys(vocabulary: &Vocabulary) -> impl Iterator<Item = (Key, u32)> {
-    let short = vocabulary.tokens().filter(|(_, token)| token.len() <= KEY_BYTES);
-    short.map(|(rank, token)| (key_at(token, 0, token.len()), rank))
+    let short = (0..)
+        .zip(vocabulary.places())
+        .filter(|(_, place)| place.len() <= KEY_BYTES);
+    short.map(|(rank, place)| (key_at(vocabulary.text(), place.start, place.end), rank))
 }
 
 /// The ranks of the tokens of more than 15 bytes, as an open-addressed table of ranks plus one.
 pub(crate) struct LongTokens {
-    slots: Vec<u32>,
+    slots: Table<u32>,
 }
 
 impl LongTokens {
-    fn new(vocabulary: &Vocabulary) -> Self {
+    fn new(vocabulary: &Vocabulary, room: &mut Room) -> Self {
         let long = || vocabulary.tokens().filter(|(_, token)| token.len() > KEY_BYTES);
-        let mut slots = table(0_u32, (long().count() * 4).next_power_of_two());
+        let mut slots = room.table::<u32>((long().count() * 4).next_power_of_two());
         let mask = slots.len() - 1;
         for (rank, token) in long() {
             let mut at = hash_bytes(token) as usize & mask;
@@ -253,13 +259,13 @@ pub(crate) const NO_RANK: u32 = u32::MAX;
 /// on when the span is encoded alone, and that comes to one pair only.
 pub(crate) struct Merges {
     /// The merge of two single bytes, by `left byte << 8 | right byte`.
-    bytes: Vec<u32>,
+    bytes: Table<u32>,
     /// The merges into tokens of low rank, which most merges are: small enough for the cache of a core.
     common: Pairs,
     others: Pairs,
     /// One bit for each value of the upper bits of a pair's hash, set if some pair that merges has it. Small enough
     /// to stay in the cache of the processor, it answers for nine of ten pairs that do not merge.
-    filter: Vec<u64>,
+    filter: Table<u64>,
 }
 
 const FILTER_BITS: u32 = 21;
@@ -271,15 +277,20 @@ const COMMON: u32 = 1 << 15;
 /// An open-addressed table of `left << 40 | right << 20 | merged`, all ranks below 2^20; 0 is empty (rank 0 is a
 /// byte, never merged into).
 struct Pairs {
-    slots: Vec<u64>,
+    slots: Table<u64>,
     shift: u32,
 }
 
 impl Pairs {
-    fn new(count: usize) -> Self {
-        let bits = (count * 2).next_power_of_two().trailing_zeros().max(1);
+    /// How many slots there are for so many pairs, as a power of two.
+    fn bits(count: usize) -> u32 {
+        (count * 2).next_power_of_two().trailing_zeros().max(1)
+    }
+
+    fn new(count: usize, room: &mut Room) -> Self {
+        let bits = Self::bits(count);
         Self {
-            slots: table(0, 1 << bits),
+            slots: room.table(1 << bits),
             shift: 64 - bits,
         }
     }
@@ -312,18 +323,28 @@ impl Pairs {
 }
 
 impl Merges {
-    fn new(vocabulary: &Vocabulary, parts: Parts<'_>) -> Self {
-        let common = vocabulary.len().min(COMMON as usize);
-        let mut bytes = table(NO_RANK, 1 << 16);
+    /// How many pairs are common, and how many others there are at most, of so many tokens.
+    fn counts(count: usize) -> [usize; 2] {
+        let common = count.min(COMMON as usize);
+        [common, count - common]
+    }
+
+    fn new(vocabulary: &Vocabulary, parts: Parts<'_>, room: &mut Room) -> Self {
+        let [common, others] = Self::counts(vocabulary.len()).map(|count| Pairs::new(count, room));
+        let mut bytes = room.table(1 << 16);
+        bytes.fill(NO_RANK);
         let mut merges = Self {
-            bytes: Vec::new(),
-            common: Pairs::new(common),
-            others: Pairs::new(vocabulary.len() - common),
-            filter: table(0, 1 << (FILTER_BITS - 6)),
+            bytes: room.table(0),
+            common,
+            others,
+            filter: room.table(1 << (FILTER_BITS - 6)),
         };
+        let singles = vocabulary.text();
         let pairs = parts.iter().zip(256..).map(|((left, right), merged)| {
-            if let (Some([left]), Some([right])) = (vocabulary.token(left), vocabulary.token(right)) {
-                bytes[usize::from(*left) << 8 | usize::from(*right)] = merged;
+            // The tokens of one byte are the first.
+            if left.max(right) < 256 {
+                let [left, right] = [left, right].map(|single| usize::from(singles[single as usize]));
+                bytes[left << 8 | right] = merged;
             }
             let pair = u64::from(left) << RANK_BITS | u64::from(right);
             (pair, pair_hash(pair), merged)
@@ -413,28 +434,35 @@ pub(crate) struct Tables {
     /// The rank of each single byte.
     pub(crate) byte_ranks: [u32; 256],
     /// The ranks of the tokens of `short`, by their places there, which only ids need.
-    short_ranks: OnceLock<Vec<[u32; WAYS]>>,
+    short_ranks: OnceLock<Table<[u32; WAYS]>>,
     facts: OnceLock<Facts>,
 }
 
 impl Tables {
-    pub(crate) fn new((vocabulary, parts): (Vocabulary, Parts<'_>)) -> Self {
+    /// Of what `data/pack.py` wrote.
+    pub(crate) fn unpack(packed: &[u8]) -> Result<Self, CorruptVocabulary> {
+        let count = vocabulary::count_of(packed).min(packed.len());
+        let pairs = Merges::counts(count).map(|count| size_of::<u64>() << Pairs::bits(count));
+        let tables = (size_of::<Line>() << ShortTokens::bits(count)) + pairs.iter().sum::<usize>();
+        // What is left are the small ones, and one for the few long tokens.
+        let room = &mut Room::new(vocabulary::room_for(count) + tables + count + (1 << 20));
+        let (vocabulary, parts) = Vocabulary::unpack(packed, room)?;
         let mut byte_ranks = [0; 256];
         for (rank, token) in vocabulary.tokens().take(256) {
             if let [byte] = token {
                 byte_ranks[usize::from(*byte)] = rank;
             }
         }
-        Self {
-            short: ShortTokens::new(&vocabulary),
-            long: LongTokens::new(&vocabulary),
-            merges: Merges::new(&vocabulary, parts),
-            characters: Characters::new(&vocabulary, parts),
+        Ok(Self {
+            short: ShortTokens::new(&vocabulary, room),
+            long: LongTokens::new(&vocabulary, room),
+            merges: Merges::new(&vocabulary, parts, room),
+            characters: Characters::new(&vocabulary, parts, room),
             byte_ranks,
             vocabulary,
             short_ranks: OnceLock::new(),
             facts: OnceLock::new(),
-        }
+        })
     }
 
     /// What bounds rest on, found on first use in some milliseconds.
@@ -460,8 +488,9 @@ impl Tables {
         self.short.place(key_at(piece, 0, piece.len())).is_some()
     }
 
-    fn ranks_of_short(&self) -> Vec<[u32; WAYS]> {
-        let mut ranks = table([0; WAYS], self.short.lines.len());
+    fn ranks_of_short(&self) -> Table<[u32; WAYS]> {
+        let lines = self.short.lines.len();
+        let mut ranks: Table<[u32; WAYS]> = Room::new(lines * size_of::<[u32; WAYS]>()).table(lines);
         for (key, rank) in short_keys(&self.vocabulary) {
             if let Some((line, way)) = self.short.place(key)
                 && let Some(ranks) = ranks.get_mut(line)
@@ -481,8 +510,8 @@ mod tests {
     #[test]
     fn every_token_and_every_merge_is_found() {
         for packed in [O200K_BASE, CL100K_BASE] {
-            let (vocabulary, parts) = Vocabulary::unpack(packed).unwrap();
-            let tables = Tables::new((vocabulary, parts));
+            let tables = Tables::unpack(packed).unwrap();
+            let (_, parts) = Vocabulary::unpack(packed, &mut Room::new(0)).unwrap();
             for (rank, token) in tables.vocabulary.tokens() {
                 assert!(tables.is_token(token));
                 assert_eq!(tables.rank(token), Some(rank));

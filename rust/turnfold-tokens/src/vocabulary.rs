@@ -1,7 +1,10 @@
 //! The embedded vocabularies: unpacking what `data/pack.py` packed.
 
 use std::fmt;
+use std::ops::Range;
 use std::slice::Iter;
+
+use crate::pages::{Room, Table};
 
 /// The packed `o200k_base`.
 pub(crate) static O200K_BASE: &[u8] = include_bytes!("../data/o200k_base.bin");
@@ -60,20 +63,23 @@ impl<'a> Parts<'a> {
 
 /// The tokens of an encoding by rank.
 pub(crate) struct Vocabulary {
-    bytes: Vec<u8>,
+    bytes: Table<u8>,
     /// Where each token begins in `bytes`, and where the last one ends.
-    starts: Vec<u32>,
+    starts: Table<u32>,
 }
+
+/// For so many bytes a token there is room at first.
+const TOKEN_BYTES: usize = 9;
 
 /// Parts of at most so many bytes, which most are, are copied as if they had so many: in one step.
 const COPIED: usize = 16;
 
 impl Vocabulary {
     /// Unpacks what `data/pack.py` wrote. Cost: about 2 ms for 200,000 tokens.
-    pub(crate) fn unpack(packed: &[u8]) -> Result<(Self, Parts<'_>), CorruptVocabulary> {
-        let (head, rest) = packed.split_first_chunk::<4>().ok_or(CorruptVocabulary::Length)?;
+    pub(crate) fn unpack<'p>(packed: &'p [u8], room: &mut Room) -> Result<(Self, Parts<'p>), CorruptVocabulary> {
+        let (_, rest) = packed.split_first_chunk::<4>().ok_or(CorruptVocabulary::Length)?;
         let (singles, planes) = rest.split_first_chunk::<256>().ok_or(CorruptVocabulary::Length)?;
-        let count = u32::from_le_bytes(*head) as usize;
+        let count = count_of(packed);
         let merges = count.checked_sub(256).ok_or(CorruptVocabulary::Length)?;
         if count > RANK_LIMIT || planes.len() != merges * 6 {
             return Err(CorruptVocabulary::Length);
@@ -86,10 +92,12 @@ impl Vocabulary {
             return Err(CorruptVocabulary::Bytes);
         }
 
-        let mut bytes = vec![0; count * 9 + 2 * LONGEST_TOKEN];
+        let mut bytes = room.table::<u8>(count * TOKEN_BYTES + 2 * LONGEST_TOKEN);
         bytes[..256].copy_from_slice(singles);
-        let mut starts = Vec::with_capacity(count + 1);
-        starts.extend(0..=256_u32);
+        let mut starts = room.table::<u32>(count + 1);
+        for (start, at) in starts.iter_mut().zip(0..=256) {
+            *start = at;
+        }
         let plane = |plane: usize| planes.get(plane * merges..(plane + 1) * merges).unwrap_or_default();
         let parts = Parts {
             planes: [0, 1, 2, 3, 4, 5].map(plane),
@@ -107,7 +115,9 @@ impl Vocabulary {
                 return Err(CorruptVocabulary::Token(rank));
             }
             if end + 2 * LONGEST_TOKEN > bytes.len() {
-                bytes.resize(2 * bytes.len(), 0);
+                let mut more = room.table::<u8>(2 * bytes.len());
+                more[..end].copy_from_slice(&bytes[..end]);
+                bytes = more;
             }
             for part in [left, right] {
                 let length = part.len();
@@ -119,9 +129,8 @@ impl Vocabulary {
                 }
                 end += length;
             }
-            starts.push(end as u32);
+            starts[rank as usize + 1] = end as u32;
         }
-        bytes.truncate(end);
         Ok((Self { bytes, starts }, parts))
     }
 
@@ -140,8 +149,31 @@ impl Vocabulary {
 
     /// Every token with its rank, in rank order.
     pub(crate) fn tokens(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        (0..self.len() as u32).filter_map(|rank| Some((rank, self.token(rank)?)))
+        let tokens = self.places().map(|place| self.bytes.get(place).unwrap_or_default());
+        (0..).zip(tokens)
     }
+
+    /// Where each token stands in `text`, in rank order.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Range<usize>> {
+        self.starts.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
+    }
+
+    /// All tokens, one behind the other; what follows the last is none.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// How many tokens a packed vocabulary says it has.
+pub(crate) fn count_of(packed: &[u8]) -> usize {
+    packed
+        .first_chunk()
+        .map_or(0, |head| u32::from_le_bytes(*head) as usize)
+}
+
+/// How many bytes of room a vocabulary of so many tokens takes.
+pub(crate) fn room_for(count: usize) -> usize {
+    count * (TOKEN_BYTES + size_of::<u32>()) + 4 * LONGEST_TOKEN
 }
 
 #[cfg(test)]
@@ -182,7 +214,7 @@ mod tests {
             ),
         ];
         for (packed, count, sha256) in published {
-            let (vocabulary, _) = Vocabulary::unpack(packed).unwrap();
+            let (vocabulary, _) = Vocabulary::unpack(packed, &mut Room::new(0)).unwrap();
             assert_eq!(vocabulary.len(), count);
             let mut file = String::new();
             for (rank, token) in vocabulary.tokens() {
@@ -198,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_damaged_vocabulary_is_refused() {
-        let refused = |packed: &[u8]| Vocabulary::unpack(packed).err();
+        let refused = |packed: &[u8]| Vocabulary::unpack(packed, &mut Room::new(0)).err();
         let repacked = |change: &dyn Fn(&mut Vec<u8>)| {
             let mut changed = CL100K_BASE.to_vec();
             change(&mut changed);
