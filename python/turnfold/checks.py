@@ -300,7 +300,7 @@ def mask_old(
     """
     return _core.mask_old(
         kernel_of(transcript),
-        *transcript.encoding_and_label(encoding, model),
+        encoding,
         model,
         bound,
         messages.start,
@@ -320,7 +320,7 @@ def compare_prefix(
     O(shared bytes); `tokens` are those of the part that both share from the start.
     """
     earlier, later = kernel_of(before), kernel_of(after)
-    shared = _core.compare_prefix(earlier, later, after.encoding(encoding, model))
+    shared = _core.compare_prefix(earlier, later, encoding, model)
     shared_bytes, messages, tokens, difference, before_is_prefix, ignoring_cache_markers = shared
     first_difference = None if difference is None else Difference(*difference)
     return PrefixReport(shared_bytes, messages, tokens, first_difference, before_is_prefix, ignoring_cache_markers)

@@ -11,7 +11,7 @@ from turnfold import _core
 from turnfold.errors import ArgumentError
 from turnfold.indexes import Texts, in_range, range_ends
 from turnfold.model.blocks import Block, BlockHead, BlockKind, Role
-from turnfold.model.counts import DEFAULT_ENCODING, CountMode, TokenCount
+from turnfold.model.counts import CountMode, TokenCount
 from turnfold.model.findings import Pair
 from turnfold.model.summary import SourcePart, ToolDigest
 from turnfold.model.thinking import BoundReasoning
@@ -328,7 +328,7 @@ class Transcript:
 
     def encoding(self, encoding: str | None = None, model: str | None = None) -> str:
         """Return the encoding that counts are made in: the one named, or the model's, or the body's model's."""
-        return self.encoding_and_label(encoding, model)[0]
+        return self.kernel.encoding(model) if encoding is None else encoding
 
     def tokens(
         self,
@@ -358,26 +358,25 @@ class Transcript:
         encoding or mode.
         """
         span = self._span(start, stop)
-        by = self.encoding_and_label(encoding, model)
         if mode == "bounds":
-            return TokenCount(*self.kernel.bounded_tokens(*by, model, span))
+            return TokenCount(*self.kernel.bounded_tokens(encoding, model, span))
         if mode == "estimate":
-            return TokenCount(*self.kernel.estimated_tokens(*by, model, span), source="estimate")
+            return TokenCount(*self.kernel.estimated_tokens(encoding, model, span), source="estimate")
         if mode != "exact":
             raise ArgumentError(f'mode is "exact", "bounds" or "estimate", not {mode!r}')
-        return TokenCount(*self.kernel.tokens(*by, model, span))
+        return TokenCount(*self.kernel.tokens(encoding, model, span))
 
     def counter(self, encoding: str | None, model: str | None) -> Callable[[int, int], TokenCount]:
-        """Return what counts messages `[start, stop)` as `tokens` does, by an encoding that is looked up once."""
-        by, kernel = self.encoding_and_label(encoding, model), self.kernel
-        return lambda start, stop: TokenCount(*kernel.tokens(*by, model, (start, stop)))
+        """Return what counts messages `[start, stop)` as `tokens` does."""
+        count = partial(self.kernel.tokens, encoding, model)
+        return lambda start, stop: TokenCount(*count((start, stop)))
 
     def each_tokens(self, *, bound: bool, encoding: str | None = None, model: str | None = None) -> list[int]:
         """Count each message alone, as `tokens(index, index + 1)` does: by `hi` for a bound, else by `n`.
 
         O(messages) after the first count.
         """
-        return self.kernel.each_tokens(*self.encoding_and_label(encoding, model), model, bound)
+        return self.kernel.each_tokens(encoding, model, bound)
 
     def fits(
         self,
@@ -396,8 +395,7 @@ class Transcript:
         """
         if limit_tokens < 0:
             raise ArgumentError(f"A number of tokens is not negative: {limit_tokens}")
-        by = self.encoding_and_label(encoding, model)
-        return self.kernel.fits(min(limit_tokens, sys.maxsize), *by, model, self._span(start, stop))
+        return self.kernel.fits(min(limit_tokens, sys.maxsize), encoding, model, self._span(start, stop))
 
     def block_tokens(self, message_index: int, *, encoding: str | None = None, model: str | None = None) -> list[int]:
         """Count the text of each block of one message."""
@@ -410,7 +408,7 @@ class Transcript:
 
         By `hi` for a bound, else by `n`. O(bytes of those messages).
         """
-        count = partial(self.kernel.edited_tokens, *self.encoding_and_label(encoding, model), model, bound)
+        count = partial(self.kernel.edited_tokens, encoding, model, bound)
         return self._edit(count, edits)
 
     def _edit(self, edit: Callable[[_Edits], _T], edits: Iterable[tuple[int, Texts]]) -> _T:
@@ -420,11 +418,6 @@ class Transcript:
         except (TypeError, OverflowError):  # no pairs yet, or an index that is negative or larger than any machine's
             pass
         return edit([(self._index(index), in_range(texts)) for index, texts in given])
-
-    def encoding_and_label(self, encoding: str | None, model: str | None) -> tuple[str, str]:
-        """Return that encoding, and how sure it is that it is the model's."""
-        named = None if encoding is None else (encoding, "exact")
-        return named or self.kernel.encoding(model) or (DEFAULT_ENCODING, "exact")
 
     def _span(self, start: int | None, stop: int | None) -> tuple[int, int] | None:
         if start is None and stop is None:

@@ -191,7 +191,7 @@ def parts_of(
     These are parts of a transcript in which messages have their other texts already. Also the place of the first
     summary among them. Texts are cut in `encoding`.
     """
-    changing = [tile for tile in tiles if not isinstance(tile, KeepRange)]
+    changing = [tile for tile in tiles if type(tile) is not KeepRange]
     edits = texts_of_each(transcript, tiles_of(EditBlocks, changing), encoding)
     edited = transcript.edited(edits) if edits else transcript
     parts: list[range | bytes] = []
@@ -211,7 +211,7 @@ def parts_of(
                     summary_at = sum(len(part) if isinstance(part, range) else 1 for part in parts)
                 parts.append(next(waiting))
                 parts += [_kept(transcript, one) for one in kept]
-            case DropRange():
+            case DropRange() | KeepRange():
                 pass
             case _:
                 assert_never(tile)

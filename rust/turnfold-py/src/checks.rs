@@ -359,10 +359,12 @@ pub(crate) fn compare_prefix(
     py: Python<'_>,
     before: &Transcript,
     after: &Transcript,
-    #[pyo3(from_py_with = input::name)] encoding: String,
+    #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
+    #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
 ) -> PyResult<(usize, usize, u64, Option<DifferenceFields>, bool, bool)> {
     detached(py, || {
-        let report = prefix::compare(&before.0, &after.0, input::encoding(&encoding)?);
+        let asked = after.asked(encoding.as_deref(), model.as_deref(), None)?;
+        let report = prefix::compare(&before.0, &after.0, asked.encoding);
         let difference = report.first_difference.map(|d| (d.section.as_str(), d.message, d.path));
         Ok((
             report.bytes,

@@ -86,8 +86,7 @@ pub(crate) fn masks(
 pub(crate) fn mask_old(
     py: Python<'_>,
     transcript: &Transcript,
-    #[pyo3(from_py_with = input::name)] encoding: String,
-    label: &str,
+    #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
     #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
     bound: bool,
     start: usize,
@@ -100,7 +99,7 @@ pub(crate) fn mask_old(
     detached(py, || {
         transcript.check(&(start..stop))?;
         let saving = Saving {
-            asked: transcript.asked(&encoding, label, model.as_deref(), None)?,
+            asked: transcript.asked(encoding.as_deref(), model.as_deref(), None)?,
             bound,
             least_tokens: min_tokens,
             over_tokens,

@@ -193,14 +193,11 @@ pub(crate) fn encoding_for_model(
     model: &Bound<'_, PyString>,
 ) -> PyResult<(&'static str, &'static str)> {
     let model = input::text(model)?;
-    attached(py, || Ok(encoding_and_label(&model)))
-}
-
-/// Their names.
-pub(crate) fn encoding_and_label(model: &str) -> (&'static str, &'static str) {
-    let (encoding, label) = models::encoding_for_model(model);
-    let found = LABELS.iter().find(|(_, l)| *l == label);
-    (encoding.name(), found.map_or("estimate", |(name, _)| *name))
+    attached(py, || {
+        let (encoding, label) = models::encoding_for_model(&model);
+        let found = LABELS.iter().find(|(_, l)| *l == label);
+        Ok((encoding.name(), found.map_or("estimate", |(name, _)| *name)))
+    })
 }
 
 /// Adds a model and its variants to those that `encoding_for_model` knows.
@@ -231,7 +228,7 @@ const LABELS: [(&str, ModelLabel); 3] = [
 ];
 
 /// The label of that name.
-pub(crate) fn label(name: &str) -> Result<ModelLabel, Fault> {
+fn label(name: &str) -> Result<ModelLabel, Fault> {
     let found = LABELS.iter().find(|(known, _)| *known == name);
     let (_, label) = found.ok_or_else(|| Fault::new("argument", format!("no label is named {name:?}")))?;
     Ok(*label)

@@ -8,11 +8,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 use turnfold_core::digests;
 use turnfold_core::meter::bounds::Asked;
+use turnfold_core::meter::models::{self, ModelLabel};
 use turnfold_core::meter::{CountSource, TokenCount};
 use turnfold_core::pairs;
 use turnfold_core::results::open_results;
 use turnfold_core::splice::{self, Part};
 use turnfold_core::{MessageView, Role, json};
+use turnfold_tokens::Encoding;
 
 use crate::digests::{DigestColumns, columns};
 use crate::door::{Fault, Rows, Text, attached, by_size, detached};
@@ -21,7 +23,6 @@ use crate::identifiers::{self, IdentifierFields};
 use crate::input;
 use crate::options::ScanOptions;
 use crate::results::{self, OpenResultFields};
-use crate::text;
 use crate::unfilled;
 
 /// One request, read. The typed face is `turnfold.Transcript`.
@@ -278,12 +279,11 @@ impl Transcript {
     fn tokens(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = input::name)] encoding: String,
-        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
     ) -> PyResult<CountFields> {
-        let asked = attached(py, || self.asked(&encoding, label, model.as_deref(), span))?;
+        let asked = attached(py, || self.asked(encoding.as_deref(), model.as_deref(), span))?;
         let is_counted = self.0.is_counted(&asked);
         let tokens = || {
             let (encoding, label) = (asked.encoding, asked.label);
@@ -299,15 +299,14 @@ impl Transcript {
     fn edited_tokens(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = input::name)] encoding: String,
-        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         bound: bool,
         edits: EditFields<'_>,
     ) -> PyResult<Vec<u64>> {
         let edits = edits::read(&edits)?;
         detached(py, || {
-            let asked = self.asked(&encoding, label, model.as_deref(), None)?;
+            let asked = self.asked(encoding.as_deref(), model.as_deref(), None)?;
             let counts = self.0.edited_tokens(&asked, &edits)?.into_iter();
             Ok(counts.map(|count| number(count, bound)).collect())
         })
@@ -316,13 +315,12 @@ impl Transcript {
     fn each_tokens(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = input::name)] encoding: String,
-        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         bound: bool,
     ) -> PyResult<Vec<u64>> {
         detached(py, || {
-            let asked = self.asked(&encoding, label, model.as_deref(), None)?;
+            let asked = self.asked(encoding.as_deref(), model.as_deref(), None)?;
             let each = self.0.each_tokens(&asked).into_iter();
             Ok(each.map(|count| number(count, bound)).collect())
         })
@@ -331,13 +329,12 @@ impl Transcript {
     fn estimated_tokens(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = input::name)] encoding: String,
-        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
     ) -> PyResult<(u64, u64, u64)> {
         detached(py, || {
-            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
+            let asked = self.asked(encoding.as_deref(), model.as_deref(), span)?;
             let count = self
                 .0
                 .estimated_tokens(asked.encoding, asked.label, asked.model, asked.range);
@@ -348,13 +345,12 @@ impl Transcript {
     fn bounded_tokens(
         &self,
         py: Python<'_>,
-        #[pyo3(from_py_with = input::name)] encoding: String,
-        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
     ) -> PyResult<CountFields> {
         detached(py, || {
-            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
+            let asked = self.asked(encoding.as_deref(), model.as_deref(), span)?;
             let count = self.0.bounded_tokens(&asked);
             let source = match count.source {
                 CountSource::Exact if count.lo == count.hi => "exact",
@@ -369,13 +365,12 @@ impl Transcript {
         &self,
         py: Python<'_>,
         limit_tokens: u64,
-        #[pyo3(from_py_with = input::name)] encoding: String,
-        label: &str,
+        #[pyo3(from_py_with = input::optional_name)] encoding: Option<String>,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
         span: Option<(usize, usize)>,
     ) -> PyResult<bool> {
         detached(py, || {
-            let asked = self.asked(&encoding, label, model.as_deref(), span)?;
+            let asked = self.asked(encoding.as_deref(), model.as_deref(), span)?;
             Ok(self.0.fits(&asked, limit_tokens))
         })
     }
@@ -456,16 +451,13 @@ impl Transcript {
         self.0.model().map(Into::into)
     }
 
-    /// The encoding of the model, or else of the one that the body names, and how much is known of its own.
+    /// The encoding of the model, or else of the one that the body names.
     fn encoding(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = input::optional_name)] model: Option<String>,
-    ) -> PyResult<Option<(&'static str, &'static str)>> {
-        attached(py, || {
-            let named = model.map(Cow::Owned).or_else(|| self.0.model());
-            Ok(named.map(|model| text::encoding_and_label(&model)))
-        })
+    ) -> PyResult<&'static str> {
+        attached(py, || Ok(self.encoding_for(model.as_deref()).0.name()))
     }
 
     #[getter]
@@ -518,14 +510,17 @@ impl Transcript {
         })
     }
 
+    /// What is counted, and how: by a named encoding, which is taken as the model's own, else by the model's.
     pub(crate) fn asked<'a>(
         &self,
-        encoding: &str,
-        label: &str,
+        encoding: Option<&str>,
         model: Option<&'a str>,
         span: Option<(usize, usize)>,
     ) -> Result<Asked<'a>, Fault> {
-        let (encoding, label) = (input::encoding(encoding)?, text::label(label)?);
+        let (encoding, label) = match encoding {
+            Some(name) => (input::encoding(name)?, ModelLabel::Exact),
+            None => self.encoding_for(model),
+        };
         let range = span.map(|(start, stop)| start..stop);
         range.as_ref().map_or(Ok(()), |r| self.check(r))?;
         Ok(Asked {
@@ -533,6 +528,14 @@ impl Transcript {
             label,
             model,
             range,
+        })
+    }
+
+    /// The encoding of a model, or else of the one that the body names, and how much is known of its own.
+    pub(crate) fn encoding_for(&self, model: Option<&str>) -> (Encoding, ModelLabel) {
+        let named = model.map(Cow::Borrowed).or_else(|| self.0.model());
+        named.map_or((Encoding::O200kBase, ModelLabel::Exact), |model| {
+            models::encoding_for_model(&model)
         })
     }
 
