@@ -30,6 +30,8 @@ unsafe impl Numbers for u8 {}
 unsafe impl Numbers for u32 {}
 // SAFETY: as above.
 unsafe impl Numbers for u64 {}
+// SAFETY: as above.
+unsafe impl Numbers for u128 {}
 // SAFETY: as above, aligned to one line.
 unsafe impl Numbers for Line {}
 // SAFETY: as above.
@@ -45,8 +47,9 @@ pub(crate) struct Room {
 impl Room {
     /// For tables of so many bytes together. More makes another room.
     pub(crate) fn new(bytes: usize) -> Self {
-        let memory = Memory::new(bytes + LARGE);
-        let used = memory.start.align_offset(LARGE);
+        let page = if bytes < LARGE { LINE } else { LARGE };
+        let memory = Memory::new(bytes + page);
+        let used = memory.start.align_offset(page);
         // What does not fill a large page is no reason to have one.
         memory.advise(used, bytes / LARGE * LARGE);
         Self {
@@ -67,7 +70,7 @@ impl Room {
         Table {
             start,
             count,
-            _memory: Arc::clone(&self.memory),
+            _memory: Some(Arc::clone(&self.memory)),
         }
     }
 }
@@ -76,7 +79,17 @@ impl Room {
 pub(crate) struct Table<T> {
     start: NonNull<T>,
     count: usize,
-    _memory: Arc<Memory>,
+    _memory: Option<Arc<Memory>>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self {
+            start: NonNull::dangling(),
+            count: 0,
+            _memory: None,
+        }
+    }
 }
 
 // SAFETY: a table owns its part of the memory, which holds nothing but numbers.
@@ -89,7 +102,8 @@ impl<T: Numbers> Deref for Table<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        // SAFETY: `Room::table` gave this part of the memory, which is as old as the table at least, to no other.
+        // SAFETY: `Room::table` gave this part of the memory, which is as old as the table at least, to no other; without
+        // memory there are no numbers.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.count) }
     }
 }
@@ -118,7 +132,7 @@ impl Memory {
     fn new(bytes: usize) -> Self {
         // As 16-byte numbers, as any allocator aligns large memory: then zeros come from the system untouched.
         let layout = Layout::array::<u128>(bytes.div_ceil(size_of::<u128>())).unwrap_or(Layout::new::<u128>());
-        // SAFETY: the layout is not empty: `Room::new` asks for a large page at least.
+        // SAFETY: the layout is not empty: `Room::new` asks for a line at least.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else {
             handle_alloc_error(layout)
@@ -159,7 +173,7 @@ mod tests {
         // More than is left.
         let mut numbers = room.table::<u64>(LARGE);
         drop(room);
-        let none: Table<u64> = Room::new(0).table(0);
+        let none = Table::<u64>::default();
         assert!(bytes.iter().all(|byte| *byte == 0) && words.iter().all(|word| *word == 0));
         assert!(lines.iter().all(|line| line.0 == [0; 4]) && numbers.iter().all(|number| *number == 0));
         bytes.fill(u8::MAX);

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use crate::Encoding;
 use crate::merge::Scratch;
+use crate::pages::{Numbers, Room, Table};
 use crate::piece_digest::COUNT_BITS;
 use crate::scan::{ROOM, Spans};
 use crate::simd::{Isa, Line, prefetch};
@@ -11,7 +12,7 @@ use crate::tables::{Key, VALUE_BITS, with_value};
 
 /// The most slots of the tables of one vocabulary, as powers of two: of all short pieces (64 bytes a slot), of merged
 /// short pieces (16 bytes), and of long pieces (64 bytes). A thread keeps at most 3 MB for each of the two vocabularies
-/// it counts with.
+/// it counts with, side by side in a large page and a half.
 const RECENT_BITS: u32 = 14;
 const MERGED_BITS: u32 = 16;
 const LONG_BITS: u32 = 14;
@@ -92,7 +93,13 @@ pub(crate) struct Seen {
     merged: Slots<Key>,
     /// The longer pieces, by their digests.
     long: Slots<Line>,
+    /// Where tables go that grow no more.
+    room: Option<Room>,
 }
+
+/// How many bytes the tables of one vocabulary are at most.
+const ROOM_BYTES: usize =
+    (size_of::<Line>() << RECENT_BITS) + (size_of::<Key>() << MERGED_BITS) + (size_of::<Line>() << LONG_BITS);
 
 impl Seen {
     /// Has the processor fetch what [`Seen::recent`] will read.
@@ -122,7 +129,7 @@ impl Seen {
     /// Remembers the count of a short piece that is no token.
     #[inline(always)]
     pub(crate) fn remember_merged(&mut self, key: Key, hash: u64, count: usize) {
-        if let Some(slot) = self.merged.filled(hash, MERGED_BITS, 1) {
+        if let Some(slot) = self.merged.filled(hash, MERGED_BITS, 1, &mut self.room) {
             *slot = with_value(key, count);
         }
     }
@@ -135,7 +142,7 @@ impl Seen {
         if self.recent.get(hash).is_some_and(|Line(line)| line.iter().any(is_key)) {
             return;
         }
-        if let Some(Line(line)) = self.recent.filled(hash, RECENT_BITS, FILLS_A_LINE) {
+        if let Some(Line(line)) = self.recent.filled(hash, RECENT_BITS, FILLS_A_LINE, &mut self.room) {
             // The oldest of the line goes.
             *line = [with_value(key, count), line[0], line[1], line[2]];
         }
@@ -162,7 +169,7 @@ impl Seen {
         if digest == 0 {
             return;
         }
-        if let Some(Line(line)) = self.long.filled(digest as u64, LONG_BITS, FILLS_A_LINE) {
+        if let Some(Line(line)) = self.long.filled(digest as u64, LONG_BITS, FILLS_A_LINE, &mut self.room) {
             // The oldest of the line goes.
             *line = [
                 digest | (count as u128) << (128 - COUNT_BITS),
@@ -193,13 +200,13 @@ impl Recent<'_> {
 /// One slot for the first bits of each hash, in a table that begins small and grows as it is filled.
 #[derive(Default)]
 struct Slots<T> {
-    table: Vec<T>,
+    table: Table<T>,
     shift: u32,
     /// How often a slot may yet be filled before the table grows.
     room: u32,
 }
 
-impl<T: Copy + Default> Slots<T> {
+impl<T: Numbers> Slots<T> {
     #[inline(always)]
     fn get(&self, hash: u64) -> Option<&T> {
         self.table.get((hash >> self.shift) as usize)
@@ -207,9 +214,9 @@ impl<T: Copy + Default> Slots<T> {
 
     /// The slot of a hash, to be filled, in a table of at most `most` bits that grows after `fills` of each slot.
     #[inline(always)]
-    fn filled(&mut self, hash: u64, most: u32, fills: u32) -> Option<&mut T> {
+    fn filled(&mut self, hash: u64, most: u32, fills: u32, room: &mut Option<Room>) -> Option<&mut T> {
         if self.room == 0 {
-            self.grow(most, fills);
+            self.grow(most, fills, room);
         }
         self.room -= 1;
         self.table.get_mut((hash >> self.shift) as usize)
@@ -217,7 +224,7 @@ impl<T: Copy + Default> Slots<T> {
 
     /// Four times the slots, each a copy of the one that its hashes had before.
     #[cold]
-    fn grow(&mut self, most: u32, fills: u32) {
+    fn grow(&mut self, most: u32, fills: u32, room: &mut Option<Room>) {
         let bits = match self.table.len() {
             0 => most - GROWTH_BITS,
             slots => slots.trailing_zeros() + 2,
@@ -226,10 +233,15 @@ impl<T: Copy + Default> Slots<T> {
             self.room = u32::MAX;
             return;
         }
-        self.table = match self.table.as_slice() {
-            [] => vec![T::default(); 1 << bits],
-            before => before.iter().flat_map(|slot| [*slot; 4]).collect(),
+        let mut table = if bits == most {
+            room.get_or_insert_with(|| Room::new(ROOM_BYTES)).table(1 << bits)
+        } else {
+            Room::new(size_of::<T>() << bits).table(1 << bits)
         };
+        for (slots, slot) in table.chunks_exact_mut(4).zip(&*self.table) {
+            slots.fill(*slot);
+        }
+        self.table = table;
         self.shift = 64 - bits;
         self.room = fills << bits;
     }
