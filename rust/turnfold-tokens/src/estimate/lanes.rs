@@ -15,6 +15,8 @@ pub(super) trait Lanes: Copy {
 
     /// How many bytes a block has.
     const BYTES: usize;
+    /// Whether an addition to a sum takes so long that four sums take turns.
+    const TURNS: bool;
 
     /// Bit `k` of every byte, for each `k`; the block is the first [`Self::BYTES`] of these.
     fn planes(bytes: &[u8; BLOCK]) -> [Self; 8];
@@ -48,6 +50,7 @@ impl Lanes for Word {
     type Sum = i64;
 
     const BYTES: usize = 64;
+    const TURNS: bool = false;
 
     #[inline(always)]
     fn planes(bytes: &[u8; BLOCK]) -> [Self; 8] {
@@ -252,6 +255,7 @@ mod x86 {
         type Sum = __m256i;
 
         const BYTES: usize = BLOCK / 2;
+        const TURNS: bool = false;
 
         #[inline(always)]
         fn planes(bytes: &[u8; BLOCK]) -> [Self; 8] {
@@ -390,6 +394,7 @@ mod x86 {
         type Sum = __m512i;
 
         const BYTES: usize = BLOCK;
+        const TURNS: bool = true;
 
         #[inline(always)]
         fn planes(bytes: &[u8; BLOCK]) -> [Self; 8] {

@@ -157,7 +157,7 @@ impl<L: Lanes> Scales<'_, L> {
 }
 
 struct Scale<'a, L: Lanes> {
-    /// Four that take turns: each addition takes some cycles, and none waits for the one before.
+    /// Four that take turns where an addition takes some cycles, so that none waits for the one before; else the first.
     sums: [L::Sum; 4],
     weights: std::slice::Iter<'a, i16>,
 }
@@ -167,7 +167,8 @@ impl<L: Lanes> Sink<L> for Scale<'_, L> {
     fn add(&mut self, holds: L) {
         if let Some(&weight) = self.weights.next() {
             let [a, b, c, d] = self.sums;
-            self.sums = [b, c, d, holds.weigh(a, weight)];
+            let next = holds.weigh(a, weight);
+            self.sums = if L::TURNS { [b, c, d, next] } else { [next, b, c, d] };
         }
     }
 
