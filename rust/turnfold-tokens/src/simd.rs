@@ -8,6 +8,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+pub(crate) use portable::{Baseline, Scalar};
+
 use crate::scan::PairTable;
 use crate::tables::Key;
 
@@ -250,73 +252,6 @@ fn value<const VALUE_BITS: u32>(line: &Line, ways: u32) -> usize {
     (slot >> (128 - VALUE_BITS)) as usize & usize::from(ways != 0).wrapping_neg()
 }
 
-/// See [`Level::Scalar`].
-pub(crate) struct Scalar;
-
-impl Isa for Scalar {
-    fn unusual(block: &[u8; BLOCK]) -> u64 {
-        let places = block.iter().zip(0..);
-        places.fold(0, |found, (byte, place)| {
-            found | u64::from(is_unusual(*byte) || !byte.is_ascii()) << place
-        })
-    }
-
-    fn having(block: &[u8; BLOCK], bit: u8) -> u64 {
-        let places = block.iter().zip(0..);
-        places.fold(0, |found, (byte, place)| found | u64::from(byte & bit != 0) << place)
-    }
-
-    fn kinds(block: &[u8; BLOCK]) -> Kinds {
-        let mut kinds = Kinds::default();
-        for (byte, place) in block.iter().zip(0..) {
-            let bit = |set: bool| u64::from(set) << place;
-            kinds.letter |= bit(byte.is_ascii_alphabetic());
-            kinds.lower |= bit(byte.is_ascii_lowercase());
-            kinds.digit |= bit(byte.is_ascii_digit());
-            kinds.blank |= bit(matches!(byte, b' ' | b'\t'..=b'\r'));
-            kinds.space |= bit(*byte == b' ');
-            kinds.newline |= bit(matches!(byte, b'\n' | b'\r'));
-            kinds.quote |= bit(*byte == b'\'');
-            kinds.slash |= bit(*byte == b'/');
-            kinds.high |= bit(!byte.is_ascii());
-            kinds.inner |= bit(byte & 0xC0 == 0x80);
-        }
-        kinds
-    }
-}
-
-/// See [`Level::Baseline`].
-pub(crate) struct Baseline;
-
-impl Isa for Baseline {
-    #[inline(always)]
-    fn kinds(block: &[u8; BLOCK]) -> Kinds {
-        let equal = |bytes: i8x16, byte: u8| bytes.cmp_eq(i8x16::splat(byte.cast_signed()));
-        // Bytes that are not ASCII compare as negative.
-        let between = |bytes: i8x16, first: u8, last: u8| {
-            bytes.cmp_gt(i8x16::splat((first - 1).cast_signed())) & i8x16::splat((last + 1).cast_signed()).cmp_gt(bytes)
-        };
-        let mut kinds = Kinds::default();
-        let (quarters, _) = block.as_chunks::<16>();
-        for (quarter, shift) in quarters.iter().zip([0, 16, 32, 48]) {
-            let mask = |bytes: i8x16| u64::from(bytes.move_mask().cast_unsigned()) << shift;
-            let bytes = i8x16::new(quarter.map(u8::cast_signed));
-            let space = equal(bytes, b' ');
-            kinds.letter |= mask(between(bytes | i8x16::splat(0x20), b'a', b'z'));
-            kinds.lower |= mask(between(bytes, b'a', b'z'));
-            kinds.digit |= mask(between(bytes, b'0', b'9'));
-            kinds.blank |= mask(space | between(bytes, b'\t', b'\r'));
-            kinds.space |= mask(space);
-            kinds.newline |= mask(equal(bytes, b'\n') | equal(bytes, b'\r'));
-            kinds.quote |= mask(equal(bytes, b'\''));
-            kinds.slash |= mask(equal(bytes, b'/'));
-            kinds.high |= mask(bytes);
-            kinds.inner |= mask(i8x16::splat(-64).cmp_gt(bytes));
-        }
-        kinds
-    }
-}
-
 /// Asks the processor to fetch what `value` stands in.
 #[inline(always)]
 pub fn prefetch<T>(value: &T) {
@@ -333,15 +268,16 @@ pub fn prefetch<T>(value: &T) {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, __m256i, __m512i, _mm_bsrli_si128, _mm_set_epi64x, _mm256_add_epi8, _mm256_and_si256,
-        _mm256_broadcastsi128_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8, _mm256_cmpeq_epi64, _mm256_cmpgt_epi8,
-        _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_pd, _mm256_or_si256, _mm256_set1_epi8,
-        _mm256_setzero_si256, _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi64, _mm512_broadcast_i64x2,
-        _mm512_castsi512_si128, _mm512_cmpeq_epi8_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask,
-        _mm512_cvtepu8_epi64, _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8,
-        _mm512_movepi8_mask, _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8,
-        _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi8, _mm512_test_epi8_mask, _mm512_test_epi64_mask,
-        _mm512_xor_si512, _pdep_u64, _pext_u64,
+        __m128i, __m256i, __m512i, _mm_bsrli_si128, _mm_loadu_si128, _mm_set_epi64x, _mm256_add_epi8, _mm256_adds_epu8,
+        _mm256_alignr_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_castsi256_pd, _mm256_cmpeq_epi8,
+        _mm256_cmpeq_epi64, _mm256_cmpgt_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_movemask_pd,
+        _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi8, _mm256_setzero_si256, _mm256_shuffle_epi8,
+        _mm256_xor_si256, _mm512_add_epi8, _mm512_add_epi64, _mm512_broadcast_i64x2, _mm512_castsi512_si128,
+        _mm512_cmpeq_epi8_mask, _mm512_cmplt_epi8_mask, _mm512_cmplt_epu8_mask, _mm512_cvtepu8_epi64,
+        _mm512_extracti32x4_epi32, _mm512_loadu_si512, _mm512_maskz_compress_epi8, _mm512_movepi8_mask,
+        _mm512_or_si512, _mm512_permutex2var_epi8, _mm512_permutexvar_epi8, _mm512_set1_epi8, _mm512_set1_epi64,
+        _mm512_storeu_si512, _mm512_sub_epi8, _mm512_test_epi8_mask, _mm512_test_epi64_mask, _mm512_xor_si512,
+        _pdep_u64, _pext_u64,
     };
 
     use super::{BLOCK, Isa, Kinds, Line, PairTable, Work, value};
@@ -384,6 +320,12 @@ mod x86 {
         }
 
         #[inline(always)]
+        fn pairs(block: &[u8; BLOCK], table: &PairTable) -> u64 {
+            // SAFETY: as above.
+            unsafe { pairs_in_halves(block, table) }
+        }
+
+        #[inline(always)]
         fn squeeze(bits: u64, kept: u64) -> u64 {
             // SAFETY: as above.
             unsafe { _pext_u64(bits, kept) }
@@ -400,6 +342,38 @@ mod x86 {
             // SAFETY: as above.
             value::<VALUE_BITS>(line, unsafe { matching_in_halves::<VALUE_BITS>(line, key) })
         }
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+    fn pairs_in_halves(block: &[u8; BLOCK], table: &PairTable) -> u64 {
+        let row = |of: &[u8; 128], row: usize| {
+            // SAFETY: a table is eight rows of 16 bytes.
+            _mm256_broadcastsi128_si256(unsafe { _mm_loadu_si128(of.as_ptr().add(16 * row).cast()) })
+        };
+        let of = |half: usize| {
+            // SAFETY: a block is two halves of 32 bytes.
+            let bytes = unsafe { _mm256_loadu_si256(block.as_ptr().add(32 * half).cast()) };
+            let (mut left, mut right) = (_mm256_setzero_si256(), _mm256_setzero_si256());
+            for high in PairTable::ROWS {
+                // Bytes of other rows get their highest bit, for which a shuffle gives 0.
+                let low = _mm256_xor_si256(bytes, _mm256_set1_epi8((high << 4).cast_signed()));
+                let place = _mm256_adds_epu8(low, _mm256_set1_epi8(0x70));
+                let high = usize::from(high);
+                left = _mm256_or_si256(left, _mm256_shuffle_epi8(row(&table.left, high), place));
+                right = _mm256_or_si256(right, _mm256_shuffle_epi8(row(&table.right, high), place));
+            }
+            (left, right)
+        };
+        let ((left, right), (left_above, right_above)) = (of(0), of(1));
+        let next = _mm256_alignr_epi8::<1>(_mm256_permute2x128_si256::<0x21>(right, right_above), right);
+        let above = _mm256_permute2x128_si256::<0x81>(right_above, right_above);
+        let next_above = _mm256_alignr_epi8::<1>(above, right_above);
+        let none = |left: __m256i, next: __m256i| {
+            let common = _mm256_and_si256(left, next);
+            u64::from(_mm256_movemask_epi8(_mm256_cmpeq_epi8(common, _mm256_setzero_si256())).cast_unsigned())
+        };
+        !(none(left, next) | none(left_above, next_above) << 32)
     }
 
     /// As [`matching`].
@@ -586,5 +560,6 @@ mod x86 {
     }
 }
 
+mod portable;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ use crate::classes::{Class, class_at};
 use crate::simd::{BLOCK, Isa, Level, Work, dispatch};
 pub(crate) use plain::PairTable;
 use plain::Plain;
+#[cfg(test)]
+pub(crate) use plain::TABLE as PAIR_TABLE;
 
 /// A published pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

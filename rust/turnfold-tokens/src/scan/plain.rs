@@ -28,7 +28,12 @@ pub(crate) struct PairTable {
     pub(crate) right: [u8; 128],
 }
 
-static TABLE: PairTable = {
+impl PairTable {
+    /// The upper halves of the bytes that are in pairs: no control is but white space.
+    pub(crate) const ROWS: [u8; 7] = [0, 2, 3, 4, 5, 6, 7];
+}
+
+pub(crate) static TABLE: PairTable = {
     let mut table = PairTable {
         left: [0; 128],
         right: [0; 128],

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::piece_digest::COUNT_BITS;
+use crate::scan::PAIR_TABLE;
 use crate::tables::{VALUE_BITS, with_value};
 use proptest::prelude::*;
 
@@ -65,6 +66,42 @@ proptest! {
         for level in Level::ALL.into_iter().filter(|level| level.is_there()) {
             prop_assert_eq!(&at(level), &scalar, "{:?}", level);
         }
+    }
+}
+
+struct Pairs<'a>(&'a [u8; BLOCK]);
+
+impl Work for Pairs<'_> {
+    type Output = u64;
+    #[inline(always)]
+    fn run<I: Isa>(self) -> u64 {
+        I::pairs(self.0, &PAIR_TABLE)
+    }
+}
+
+#[test]
+fn pairs_are_those_of_the_table() {
+    for (first, second) in (0..128_u8).flat_map(|first| (0..=u8::MAX).map(move |second| (first, second))) {
+        let place = usize::from(first.wrapping_mul(7).wrapping_add(second)) % (BLOCK - 1);
+        let mut block = [second; BLOCK];
+        block[place] = first;
+        let ascii = block
+            .iter()
+            .zip(0..)
+            .fold(0, |ascii, (byte, place)| ascii | u64::from(byte.is_ascii()) << place);
+        let both = ascii & ascii >> 1;
+        let scalar = dispatch(Level::Scalar, Pairs(&block)) & both;
+        for level in [Level::Avx2, Level::Avx512]
+            .into_iter()
+            .filter(|level| level.is_there())
+        {
+            assert_eq!(
+                dispatch(level, Pairs(&block)) & both,
+                scalar,
+                "{level:?} {first} {second} at {place}"
+            );
+        }
+        assert_eq!(dispatch(Level::Baseline, Pairs(&block)) & both & !scalar, 0);
     }
 }
 
