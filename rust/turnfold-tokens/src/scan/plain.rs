@@ -69,8 +69,11 @@ impl Plain {
         let one = starts & starts >> 1;
         let longer = starts & !(starts >> 1);
         let digits = kinds.digit & kinds.digit >> 1;
-        let pairs = digits | I::pairs(block, &TABLE) & !(kinds.high | kinds.high >> 1);
-        let two = longer & starts >> 2 & pairs;
+        let two = longer & starts >> 2;
+        // Other scripts have few to ask about.
+        let asked = two & !(kinds.high | kinds.high >> 1 | digits);
+        let pairs = if asked == 0 { 0 } else { asked & I::pairs(block, &TABLE) };
+        let two = two & digits | pairs;
         let three = longer & !(starts >> 2) & starts >> 3 & digits & kinds.digit >> 2;
         let spaces = Self::of_spaces(longer, starts, kinds.space);
         Self {
