@@ -60,7 +60,11 @@ impl Room {
 
     /// A table of so many numbers, all 0.
     pub(crate) fn table<T: Numbers>(&mut self, count: usize) -> Table<T> {
-        let bytes = size_of::<T>().saturating_mul(count).next_multiple_of(LINE);
+        // Half of the addresses are more than `Memory::new` ever gives.
+        let bytes = size_of::<T>()
+            .saturating_mul(count)
+            .min(usize::MAX / 2)
+            .next_multiple_of(LINE);
         if bytes > self.memory.layout.size().saturating_sub(self.used) {
             *self = Self::new(bytes);
         }
@@ -131,7 +135,9 @@ impl Memory {
     /// At least so many bytes.
     fn new(bytes: usize) -> Self {
         // As 16-byte numbers, as any allocator aligns large memory: then zeros come from the system untouched.
-        let layout = Layout::array::<u128>(bytes.div_ceil(size_of::<u128>())).unwrap_or(Layout::new::<u128>());
+        let Ok(layout) = Layout::array::<u128>(bytes.div_ceil(size_of::<u128>())) else {
+            handle_alloc_error(Layout::new::<u128>())
+        };
         // SAFETY: the layout is not empty: `Room::new` asks for a line at least.
         let start = unsafe { alloc_zeroed(layout) };
         let Some(start) = NonNull::new(start) else {
