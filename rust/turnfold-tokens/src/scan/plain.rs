@@ -28,6 +28,7 @@ pub(crate) struct PairTable {
     pub(crate) right: [u8; 128],
 }
 
+#[cfg(target_arch = "x86_64")]
 impl PairTable {
     /// The upper halves of the bytes that are in pairs: no control is but white space.
     pub(crate) const ROWS: [u8; 7] = [0, 2, 3, 4, 5, 6, 7];
