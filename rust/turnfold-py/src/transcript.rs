@@ -532,7 +532,7 @@ impl Transcript {
     }
 
     /// The encoding of a model, or else of the one that the body names, and how much is known of its own.
-    pub(crate) fn encoding_for(&self, model: Option<&str>) -> (Encoding, ModelLabel) {
+    fn encoding_for(&self, model: Option<&str>) -> (Encoding, ModelLabel) {
         let named = model.map(Cow::Borrowed).or_else(|| self.0.model());
         named.map_or((Encoding::O200kBase, ModelLabel::Exact), |model| {
             models::encoding_for_model(&model)
