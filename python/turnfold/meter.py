@@ -37,7 +37,7 @@ def estimate(text: str, encoding: str = DEFAULT_ENCODING) -> TokenCount:
 
     For texts of over 200 tokens the mean error is 3 to 4 % on sources that the weights were not fitted on; short texts
     are less sure (`docs/metering.md` has tables by language and kind of content). `lo` and `hi` held 98 of 100 such
-    texts: a share of texts, not a bound. Linear, some 0.8 GB/s with AVX-512, 0.2 to 0.3 with AVX2; other threads run
+    texts: a share of texts, not a bound. Linear, 0.6 to 1.0 GB/s on an older processor with AVX2; other threads run
     meanwhile. Raises an `ArgumentError` for an encoding that is not known.
     """
     return TokenCount(*_core.estimate(text, encoding), source="estimate")

@@ -50,7 +50,7 @@ pub use bounds::Bounds;
 pub use classes::is_letter_or_number;
 pub use encoding::Encoding;
 #[cfg(feature = "naive")]
-pub use estimate::{Candidates, condition_counts};
+pub use estimate::condition_counts;
 pub use estimate::{Estimate, estimate, estimate_pieces, estimated_interval};
 pub use prefix_sums::PrefixSum;
 pub use registered::{

@@ -1,28 +1,25 @@
 //! Estimates: one pass over the bytes, no look at any vocabulary.
 //!
-//! A text's count is estimated as a weighted sum of how often each of some hundred conditions holds in it
-//! (`features`): words begun and how long they grow, pairs and triples of letters, digits in threes, runs of white space
-//! and of signs, first and second bytes of characters of each script. The weights are fitted on exact counts
-//! (`weights`, made by `benches/fit_estimate.py`). Sums are integers, so every kind of processor gives the same number
-//! and a text may come in pieces.
+//! A text's count is estimated as the sum of a weight for each byte and the one before it, and a weighted sum of how
+//! often each of some dozen conditions holds that pairs of bytes can't tell (`features`): how long words grow, digits in
+//! threes, runs of letters, of white space and of signs, third bytes of characters. The weights are fitted on exact
+//! counts by `benches/fit_estimate.py`. Sums are integers, so every kind of processor gives the same number and a text
+//! may come in pieces.
 
 mod features;
 mod lanes;
 mod weights;
 
-use features::{Past, Sequences, Sink, conditions};
+use features::{Past, Sink, conditions};
 use lanes::{BLOCK, Lanes, Level, Work, dispatch};
 
 use crate::Encoding;
 
+/// How many conditions there are.
+const CONDITIONS: usize = features::SHAPES + features::SCRIPTS;
+
 /// Weights are in this part of a token.
 const UNIT: i64 = 4_096;
-
-const SEQUENCES: Sequences<'static> = Sequences {
-    pairs: weights::PAIRS,
-    triples: weights::TRIPLES,
-    openings: weights::OPENINGS,
-};
 
 /// An estimated count and the interval around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +56,8 @@ impl Estimate {
     }
 }
 
-/// Estimates how many tokens `text` has; in a registered vocabulary as many as in `o200k_base`. No allocation; 0.8 GB/s with
-/// AVX-512, 0.2 to 0.3 with AVX2, less without.
+/// Estimates how many tokens `text` has; in a registered vocabulary as many as in `o200k_base`. No allocation; some two
+/// looks and five vector instructions a byte with AVX2, 0.6 to 1.0 GB/s on an older processor that has no more.
 ///
 /// ```
 /// use turnfold_tokens::{Encoding, estimate};
@@ -89,19 +86,58 @@ pub fn estimate_pieces(pieces: &[&str], encoding: Encoding) -> Estimate {
 }
 
 fn at_level(level: Level, pieces: &[&[u8]], encoding: Encoding) -> Estimate {
-    let weights = match encoding {
-        Encoding::Cl100kBase => &weights::CL100K,
+    let (weights, table) = match encoding {
+        Encoding::Cl100kBase => (&weights::CL100K, weights::CL100K_PAIRS),
         // Most vocabularies of today lie close to that of o200k_base.
-        Encoding::O200kBase | Encoding::O200kHarmony | Encoding::Registered(_) => &weights::O200K,
+        Encoding::O200kBase | Encoding::O200kHarmony | Encoding::Registered(_) => {
+            (&weights::O200K, weights::O200K_PAIRS)
+        }
     };
     let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
-    Estimate::new(dispatch(level, Weighing { pieces, weights }), bytes)
+    let sum = pairs(table, pieces) + dispatch(level, Weighing { pieces, weights });
+    Estimate::new(sum, bytes)
+}
+
+/// Weights of each byte after each, the later one in the higher half of the place: 16 bits, the lower first.
+type Pairs = [u8; 1 << 17];
+
+/// The sum of the weights of each byte and the one before it; a null before the first.
+fn pairs(table: &Pairs, pieces: &[&[u8]]) -> i64 {
+    let weight = |pair: u64| {
+        let at = 2 * (pair & 0xFFFF) as usize;
+        i32::from(i16::from_le_bytes([table[at], table[at + 1]]))
+    };
+    let (mut total, mut before) = (0, 0);
+    for piece in pieces {
+        // What 32 bits hold.
+        for part in piece.chunks(1 << 14) {
+            let mut sums = [weight(u64::from_le_bytes([before, part[0], 0, 0, 0, 0, 0, 0])), 0];
+            let mut rest = part;
+            // Pairs out of registers: a load of each would take as long as the look at its weight.
+            while let Some((eight, after)) = rest.split_first_chunk::<8>()
+                && let Some(&next) = after.first()
+            {
+                let even = u64::from_le_bytes(*eight);
+                let odd = even >> 8 | u64::from(next) << 56;
+                sums[0] += weight(even) + weight(even >> 16) + weight(even >> 32) + weight(even >> 48);
+                sums[1] += weight(odd) + weight(odd >> 16) + weight(odd >> 32) + weight(odd >> 48);
+                rest = after;
+            }
+            sums[1] += rest
+                .windows(2)
+                .map(|pair| weight(u64::from(pair[0]) | u64::from(pair[1]) << 8))
+                .sum::<i32>();
+            total += i64::from(sums[0]) + i64::from(sums[1]);
+            before = part[part.len() - 1];
+        }
+    }
+    total
 }
 
 /// One text in pieces, to be weighed.
 struct Weighing<'a> {
     pieces: &'a [&'a [u8]],
-    weights: &'a [i16],
+    weights: &'a [i16; CONDITIONS],
 }
 
 impl Work for Weighing<'_> {
@@ -114,22 +150,30 @@ impl Work for Weighing<'_> {
         };
         let mut pieces = self.pieces.iter();
         let mut piece: &[u8] = &[];
+        let mut gathered;
         loop {
             // One place that weighs: the conditions are long, and compiled once for each kind of processor.
-            let (mut block, mut used) = ([0; BLOCK], 0);
-            while used < L::BYTES {
-                let (head, tail) = piece.split_at(piece.len().min(L::BYTES - used));
-                block[used..used + head.len()].copy_from_slice(head);
-                (used, piece) = (used + head.len(), tail);
-                if used < L::BYTES {
-                    let Some(next) = pieces.next() else { break };
-                    piece = next;
+            let (block, used) = if let Some(whole) = piece.first_chunk::<BLOCK>() {
+                piece = &piece[L::BYTES..];
+                (whole, L::BYTES)
+            } else {
+                gathered = [0; BLOCK];
+                let mut used = 0;
+                while used < L::BYTES {
+                    let (head, tail) = piece.split_at(piece.len().min(L::BYTES - used));
+                    gathered[used..used + head.len()].copy_from_slice(head);
+                    (used, piece) = (used + head.len(), tail);
+                    if used < L::BYTES {
+                        let Some(next) = pieces.next() else { break };
+                        piece = next;
+                    }
                 }
-            }
+                (&gathered, used)
+            };
             if used == 0 {
                 break;
             }
-            scales.weigh(&block, used);
+            scales.weigh(block, used);
         }
         scales.total
     }
@@ -137,7 +181,7 @@ impl Work for Weighing<'_> {
 
 struct Scales<'a, L> {
     past: Past<L>,
-    weights: &'a [i16],
+    weights: &'a [i16; CONDITIONS],
     total: i64,
 }
 
@@ -147,9 +191,10 @@ impl<L: Lanes> Scales<'_, L> {
     fn weigh(&mut self, block: &[u8; BLOCK], used: usize) {
         let mut scale = Scale {
             sums: [L::no_sum(); 4],
-            weights: self.weights.iter(),
+            weights: self.weights,
+            at: 0,
         };
-        conditions(&L::planes(block), L::first(used), SEQUENCES, &mut self.past, &mut scale);
+        conditions(&L::planes(block), L::first(used), &mut self.past, &mut scale);
         for sum in scale.sums {
             self.total += L::total(sum);
         }
@@ -159,74 +204,45 @@ impl<L: Lanes> Scales<'_, L> {
 struct Scale<'a, L: Lanes> {
     /// Four that take turns where an addition takes some cycles, so that none waits for the one before; else the first.
     sums: [L::Sum; 4],
-    weights: std::slice::Iter<'a, i16>,
+    weights: &'a [i16; CONDITIONS],
+    at: usize,
 }
 
 impl<L: Lanes> Sink<L> for Scale<'_, L> {
     #[inline(always)]
     fn add(&mut self, holds: L) {
-        if let Some(&weight) = self.weights.next() {
+        if let Some(&weight) = self.weights.get(self.at) {
             let [a, b, c, d] = self.sums;
             let next = holds.weigh(a, weight);
             self.sums = if L::TURNS { [b, c, d, next] } else { [next, b, c, d] };
-        }
-    }
-
-    #[inline(always)]
-    fn skip(&mut self, count: usize) {
-        if count > 0 {
-            let _ = self.weights.nth(count - 1);
+            self.at += 1;
         }
     }
 }
 
-/// How often each condition holds in `text`: what the weights are fitted on. With `candidates`, for these pairs of
-/// letters, triples and openings (as places in the alphabet) instead of the chosen ones.
+/// How often each condition holds in `text`: what the weights are fitted on, beside its pairs of bytes.
 #[cfg(feature = "naive")]
-pub fn condition_counts(text: &[u8], candidates: Option<Candidates<'_>>) -> Vec<u32> {
+pub fn condition_counts(text: &[u8]) -> [u32; CONDITIONS] {
     use lanes::Word;
 
-    struct Counts(Vec<u32>, usize);
+    struct Counts([u32; CONDITIONS], usize);
     impl Sink<Word> for Counts {
         fn add(&mut self, holds: Word) {
-            if self.1 == self.0.len() {
-                self.0.push(0);
-            }
             self.0[self.1] += u32::try_from(holds.weigh(Word::no_sum(), 1)).unwrap_or(u32::MAX);
             self.1 += 1;
         }
-
-        fn skip(&mut self, count: usize) {
-            self.1 += count;
-            self.0.resize(self.0.len().max(self.1), 0);
-        }
     }
 
-    let sequences = candidates.map_or(SEQUENCES, |(pairs, triples, openings)| Sequences {
-        pairs,
-        triples,
-        openings,
-    });
-    let mut counts = Counts(vec![0; sequences.conditions()], 0);
+    let mut counts = Counts([0; CONDITIONS], 0);
     let mut past = Past::new();
     for chunk in text.chunks(Word::BYTES) {
         let mut block = [0; BLOCK];
         block[..chunk.len()].copy_from_slice(chunk);
         counts.1 = 0;
-        conditions(
-            &Word::planes(&block),
-            Word::first(chunk.len()),
-            sequences,
-            &mut past,
-            &mut counts,
-        );
+        conditions(&Word::planes(&block), Word::first(chunk.len()), &mut past, &mut counts);
     }
     counts.0
 }
-
-/// Pairs, triples and openings.
-#[cfg(feature = "naive")]
-pub type Candidates<'a> = (&'a [[u8; 2]], &'a [[u8; 3]], &'a [[u8; 3]]);
 
 #[cfg(test)]
 mod tests;

@@ -13,17 +13,22 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(kinds, 0..6).prop_map(|parts| parts.concat())
 }
 
+/// Wide registers sum up to 64 bits of each condition in 32 bits.
 #[test]
-fn there_is_a_weight_for_each_condition() {
+fn sums_of_a_block_fit() {
     for weights in [&weights::O200K, &weights::CL100K] {
-        assert_eq!(weights.len(), SEQUENCES.conditions());
-        // Wide registers sum up to 64 bits of each condition in 32 bits.
         let sizes: i64 = weights.iter().map(|&weight| i64::from(weight).abs()).sum();
         assert!(sizes * 64 < i64::from(i32::MAX), "{sizes}");
     }
-    let text = "Some words, 1234567 digits; \u{E9}\u{4E2D}\u{1F600}\n".repeat(40);
-    assert_eq!(condition_counts(text.as_bytes(), None).len(), SEQUENCES.conditions());
-    assert_eq!(condition_counts(b"ascii", None).len(), SEQUENCES.conditions());
+}
+
+#[test]
+fn each_condition_holds_somewhere() {
+    let text = "Some wordsOf EVERYTHINGs LOWer extraordinary, 12345678901234567; \u{E9}\u{4E2D}\u{1F600}\n   x  =";
+    let foreign = "\u{AC1D}\u{AC11}\u{AC12} \u{4E3F} \u{915}\u{91F} \u{43F}\u{440}\u{438}\u{432}\u{435}\u{442}\u{44B} \u{B7}\u{B7}\u{B7}";
+    let lines = "=".repeat(40) + &"\u{2501}".repeat(40);
+    let counts = condition_counts([text, foreign, &lines].concat().as_bytes());
+    assert!(counts.iter().all(|&count| count > 0), "{counts:?}");
 }
 
 #[test]
@@ -71,7 +76,7 @@ fn script(start: u32, length: usize) -> String {
     out
 }
 
-/// Letters in no order cost up to ten times what words of the same letters do, and what is fitted on words says so.
+/// Letters in no order cost up to ten times what words of the same letters do.
 #[test]
 fn no_script_is_forgotten() {
     for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
@@ -83,7 +88,7 @@ fn no_script_is_forgotten() {
             let exact = encoding.tokenizer().count(&text) as u64;
             let found = estimate(&text, encoding).tokens;
             assert!(
-                exact <= found * 12 && found * 10 <= exact * 16,
+                exact <= found * 4 && found * 10 <= exact * 16,
                 "U+{start:04X}: {found} estimated, {exact} counted by {encoding:?}"
             );
         }
@@ -119,8 +124,15 @@ proptest! {
 
     #[test]
     fn the_weighed_sum_is_that_of_the_counts(text in text()) {
-        let counts = condition_counts(text.as_bytes(), None);
-        let sum: i64 = counts.iter().zip(&weights::O200K).map(|(&n, &w)| i64::from(n) * i64::from(w)).sum();
+        let counts = condition_counts(text.as_bytes());
+        let mut sum: i64 = counts.iter().zip(&weights::O200K).map(|(&n, &w)| i64::from(n) * i64::from(w)).sum();
+        let mut before = 0;
+        for byte in text.bytes() {
+            let at = 2 * usize::from(u16::from_le_bytes([before, byte]));
+            let weight = [weights::O200K_PAIRS[at], weights::O200K_PAIRS[at + 1]];
+            sum += i64::from(i16::from_le_bytes(weight));
+            before = byte;
+        }
         let expected = Estimate::new(sum, text.len() as u64);
         prop_assert_eq!(estimate(&text, Encoding::O200kBase), expected);
     }
