@@ -7,7 +7,7 @@ explained by its pairs of bytes and by the conditions of rust/turnfold-tokens/sr
 is a sum of what its aspects weigh (its letters without their case, the kinds of both bytes, each byte beside the kind
 of the other), so that a pair that no text holds weighs what similar ones do. Writes weights.rs and the two tables of
 pairs beside features.rs. With `--left-out`, nothing is written: printed is, for each language and each source, the
-error of a fit that never saw it. Takes a quarter of an hour, and 4 GB of memory.
+error of a fit that never saw it. Takes five minutes, twenty with `--left-out`, and 4 GB of memory.
 """
 
 import argparse
