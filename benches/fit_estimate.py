@@ -165,7 +165,7 @@ def table(bound: tuple[int, int], weights: dict[str, Floats]) -> Iterator[str]:
     yield "//! The weights of the estimate, in 1/4096 token, by vocabulary."
     yield "//!"
     yield "//! Written by `python benches/fit_estimate.py WHEELS`, which says where the texts come from. Do not edit."
-    yield "\nuse super::{CONDITIONS, Pairs};"
+    yield "\nuse super::{CONDITIONS, Pairs, read_pairs};"
     yield "\n/// Thousandths of the count and tenths of its root: what holds 99 of 100 texts of a source left out."
     yield f"pub(super) const SPREAD: (u64, u64) = ({bound[0]}, {bound[1]});"
     for name, values in weights.items():
@@ -173,7 +173,7 @@ def table(bound: tuple[int, int], weights: dict[str, Floats]) -> Iterator[str]:
         yield f"\n#[rustfmt::skip]\npub(super) static {short}: [i16; CONDITIONS] = ["
         for at in range(0, len(values), 16):
             yield "    " + ", ".join(f"{value:.0f}" for value in values[at : at + 16]) + ","
-        yield f'];\n\npub(super) static {short}_PAIRS: &Pairs = include_bytes!("{name}.pairs");'
+        yield f'];\n\npub(super) static {short}_PAIRS: Pairs = read_pairs(include_bytes!("{name}.pairs"));'
 
 
 Left = dict[str, dict[str, tuple[int, float, float]]]

@@ -63,7 +63,14 @@ mod tests {
 
     #[test]
     fn estimates_lie_near_the_count_and_hold_it() {
-        let text = "The report is late, since the figures of two regions came in on Friday. ".repeat(30);
+        // Errors of sentences cancel; of one sentence again and again they don't.
+        let text =
+            "The report is late, since the figures of two regions came in on Friday. Nobody had told the tenants \
+            that the water would be turned off, so they spent the morning looking for a leak. Please send me the list \
+            of names again; the one that you attached was cut off after the first page. She keeps every letter that \
+            her brother wrote from the ship, and reads one aloud on his birthday. Both parties agreed to share the \
+            costs of the survey, although neither expected it to find anything. "
+                .repeat(6);
         let chat = read(&format!(
             r#"[{{"role":"system","content":"Be brief."}},{{"role":"user","content":"{text}"}}]"#
         ));

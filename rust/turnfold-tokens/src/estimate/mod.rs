@@ -87,10 +87,10 @@ pub fn estimate_pieces(pieces: &[&str], encoding: Encoding) -> Estimate {
 
 fn at_level(level: Level, pieces: &[&[u8]], encoding: Encoding) -> Estimate {
     let (weights, table) = match encoding {
-        Encoding::Cl100kBase => (&weights::CL100K, weights::CL100K_PAIRS),
+        Encoding::Cl100kBase => (&weights::CL100K, &weights::CL100K_PAIRS),
         // Most vocabularies of today lie close to that of o200k_base.
         Encoding::O200kBase | Encoding::O200kHarmony | Encoding::Registered(_) => {
-            (&weights::O200K, weights::O200K_PAIRS)
+            (&weights::O200K, &weights::O200K_PAIRS)
         }
     };
     let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
@@ -98,15 +98,24 @@ fn at_level(level: Level, pieces: &[&[u8]], encoding: Encoding) -> Estimate {
     Estimate::new(sum, bytes)
 }
 
-/// Weights of each byte after each, the later one in the higher half of the place: 16 bits, the lower first.
-type Pairs = [u8; 1 << 17];
+/// Weights of each byte after each, the later one in the higher half of the place.
+type Pairs = [i16; 1 << 16];
+
+/// A table as it is in its file, each weight's lower byte first.
+#[expect(clippy::large_stack_arrays, reason = "the compiler alone runs this")]
+const fn read_pairs(bytes: &[u8; 1 << 17]) -> Pairs {
+    let mut pairs = [0; 1 << 16];
+    let mut at = 0;
+    while at < pairs.len() {
+        pairs[at] = i16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]);
+        at += 1;
+    }
+    pairs
+}
 
 /// The sum of the weights of each byte and the one before it; a null before the first.
 fn pairs(table: &Pairs, pieces: &[&[u8]]) -> i64 {
-    let weight = |pair: u64| {
-        let at = 2 * (pair & 0xFFFF) as usize;
-        i32::from(i16::from_le_bytes([table[at], table[at + 1]]))
-    };
+    let weight = |pair: u64| i32::from(table[(pair & 0xFFFF) as usize]);
     let (mut total, mut before) = (0, 0);
     for piece in pieces {
         // What 32 bits hold.
@@ -114,14 +123,13 @@ fn pairs(table: &Pairs, pieces: &[&[u8]]) -> i64 {
             let mut sums = [weight(u64::from_le_bytes([before, part[0], 0, 0, 0, 0, 0, 0])), 0];
             let mut rest = part;
             // Pairs out of registers: a load of each would take as long as the look at its weight.
-            while let Some((eight, after)) = rest.split_first_chunk::<8>()
-                && let Some(&next) = after.first()
+            while let Some(even) = rest.first_chunk::<8>()
+                && let Some(odd) = rest[1..].first_chunk::<8>()
             {
-                let even = u64::from_le_bytes(*eight);
-                let odd = even >> 8 | u64::from(next) << 56;
+                let (even, odd) = (u64::from_le_bytes(*even), u64::from_le_bytes(*odd));
                 sums[0] += weight(even) + weight(even >> 16) + weight(even >> 32) + weight(even >> 48);
                 sums[1] += weight(odd) + weight(odd >> 16) + weight(odd >> 32) + weight(odd >> 48);
-                rest = after;
+                rest = &rest[8..];
             }
             sums[1] += rest
                 .windows(2)

@@ -2,7 +2,7 @@
 //!
 //! Written by `python benches/fit_estimate.py WHEELS`, which says where the texts come from. Do not edit.
 
-use super::{CONDITIONS, Pairs};
+use super::{CONDITIONS, Pairs, read_pairs};
 
 /// Thousandths of the count and tenths of its root: what holds 99 of 100 texts of a source left out.
 pub(super) const SPREAD: (u64, u64) = (93, 9);
@@ -13,7 +13,7 @@ pub(super) static O200K: [i16; CONDITIONS] = [
     574, -810, -1462, -490, -290, 913, 1848, 6369, -1305, -1718, -1267, 1809, 1792, -1303, 119, -449,
 ];
 
-pub(super) static O200K_PAIRS: &Pairs = include_bytes!("o200k_base.pairs");
+pub(super) static O200K_PAIRS: Pairs = read_pairs(include_bytes!("o200k_base.pairs"));
 
 #[rustfmt::skip]
 pub(super) static CL100K: [i16; CONDITIONS] = [
@@ -21,4 +21,4 @@ pub(super) static CL100K: [i16; CONDITIONS] = [
     376, -464, -931, -641, -306, 1126, 1772, 4722, -1216, -2552, -1387, 2661, 1387, -1006, 126, 163,
 ];
 
-pub(super) static CL100K_PAIRS: &Pairs = include_bytes!("cl100k_base.pairs");
+pub(super) static CL100K_PAIRS: Pairs = read_pairs(include_bytes!("cl100k_base.pairs"));
