@@ -2,7 +2,7 @@
 //!
 //! A text's count is estimated as the sum of a weight for each byte and the one before it, and a weighted sum of how
 //! often each of some dozen conditions holds that pairs of bytes can't tell (`features`): how long words grow, digits in
-//! threes, runs of letters, of white space and of signs, third bytes of characters. The weights are fitted on exact
+//! threes, indentation, runs of signs and of one character, third bytes of characters. The weights are fitted on exact
 //! counts by `benches/fit_estimate.py`. Sums are integers, so every kind of processor gives the same number and a text
 //! may come in pieces.
 
