@@ -53,7 +53,9 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
         }
         let takes = Site::of(format, &message).is_some();
         let calls = groups::calls_tools(&message);
-        let stays = held.contains(&message.index) || (calls && !joins);
+        // What only the provider runs and is awaited goes along where it parts calls from results that are here.
+        let awaited = held.contains(&message.index) && (calls || !called || !closes);
+        let stays = awaited || (calls && !joins);
         let Some(into) = target.filter(|_| takes && !stays) else {
             (target, called) = (takes.then_some(message.index), calls);
             run.clear();
