@@ -23,9 +23,11 @@ fn run(scene: &mut Scene<'_>) {
     let mut first: Vec<Option<usize>> = vec![None; scene.transcript.len()];
     let mut told: HashSet<(usize, usize)> = HashSet::new();
     for pair in scene.pairs.pairs.iter().filter(|pair| !pair.misplaced) {
-        let own = scene.block(pair.result).filter(|result| !result.row.server_side);
+        let own = |at| scene.block(at).filter(|block| !block.row.server_side);
         let (call, result) = (pair.call.message, pair.result.message);
-        let Some(block) = own else { continue };
+        let Some(block) = own(pair.call).and(own(pair.result)) else {
+            continue;
+        };
         let Some(first) = first.get_mut(call) else { continue };
         if *first.get_or_insert(result) != result && told.insert((call, result)) {
             scene.report_call(demand, &block, "other results of its batch stand in another message");

@@ -1,11 +1,11 @@
 //! Gives the model the calls that stand in another's message: only the model calls.
 //!
 //! A message of calls and words becomes the model's. Where results, media or other things stand beside the calls, or
-//! nothing stands before the message, it is taken apart: what stands before the calls stays, the calls go into a message
-//! of the model's, and what stands behind them comes after that. A result that is a message of its own holds no calls:
+//! nothing stands before the message, it is taken apart: what stands before the calls stays, as do results of earlier
+//! ones, the calls go into a message of the model's, and what stands behind them comes after that. A result that is a message of its own holds no calls:
 //! there they go, so that results answer those of the model.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use super::Action;
@@ -20,10 +20,19 @@ use crate::transcript::{BlockKind, BlockView, MessageView, Place, Role};
 /// Does so with those of `messages` that can be given; the findings have this code. Whether anything changed.
 /// O(bytes of the messages).
 pub(super) fn give(work: &mut Work<'_>, code: &'static str, messages: &BTreeSet<usize>) -> Result<bool, SpliceError> {
+    if messages.is_empty() {
+        return Ok(false);
+    }
     let mut changes = Changes::default();
     let mut notes: Vec<(BlockRef, Action, Option<usize>, &'static str)> = Vec::new();
     let mut stay = work.counted();
     stay.extend(work.pending());
+    let table = work.pairs();
+    let earlier = table
+        .pairs
+        .iter()
+        .filter(|pair| pair.call.message < pair.result.message);
+    let earlier: HashSet<BlockRef> = earlier.map(|pair| pair.result).collect();
     for &index in messages {
         let message = work.transcript.message(index);
         let Some(message) = message.filter(|message| message.role() != Role::Assistant) else {
@@ -53,7 +62,7 @@ pub(super) fn give(work: &mut Work<'_>, code: &'static str, messages: &BTreeSet<
             notes.extend(calls.map(|call| (call, Action::Fill, Some(work.name(index)), text)));
             continue;
         }
-        let parts = Parts::of(&blocks);
+        let parts = Parts::of(&blocks, &earlier);
         let Some(model) = without(work, &message, &[&parts.before, &parts.behind])? else {
             continue;
         };
@@ -122,12 +131,13 @@ struct Parts {
 }
 
 impl Parts {
-    fn of(blocks: &[BlockView<'_>]) -> Self {
+    /// Results of `earlier` messages' calls come before the calls: behind them they could be taken for theirs.
+    fn of(blocks: &[BlockView<'_>], earlier: &HashSet<BlockRef>) -> Self {
         let mut parts = Self::default();
         let mut called = false;
         for block in blocks {
             called |= is_call(block);
-            let part = match (is_models(block), called) {
+            let part = match (is_models(block), called && !earlier.contains(&BlockRef::of(block))) {
                 (true, _) => &mut parts.models,
                 (false, false) => &mut parts.before,
                 (false, true) => &mut parts.behind,

@@ -11,13 +11,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Action;
 use super::changes::Changes;
+use super::duplicate_call_id;
 use super::foreign_calls::{self, is_call};
 use super::place::{Places, ResultSource};
 use super::work::Work;
 use crate::pairs::{BlockRef, Pair, PairTable};
 use crate::rules::ResultPlace;
 use crate::splice::SpliceError;
-use crate::transcript::{BlockKind, BlockView, Place, Role};
+use crate::transcript::{BlockKind, BlockView, MessageView, Place, Role};
 
 /// Moves results that stand before their call.
 pub(super) fn early(work: &mut Work<'_>) -> Result<(), SpliceError> {
@@ -97,20 +98,22 @@ fn holds_more(work: &Work<'_>, message: usize) -> bool {
     message.is_some_and(|message| message.blocks().any(|block| block.kind() != BlockKind::ToolResult))
 }
 
-/// For each message, the last of the model's that follow each other from there on. O(messages)
+/// For each message with calls, the last with calls of one answer with it. O(blocks)
 fn runs(work: &Work<'_>) -> Vec<usize> {
-    let is_models: Vec<bool> = work
-        .transcript
-        .messages()
-        .map(|message| message.role() == Role::Assistant)
-        .collect();
-    let mut end = is_models.len().saturating_sub(1);
-    let mut ends: Vec<usize> = Vec::with_capacity(is_models.len());
-    for (index, own) in is_models.iter().enumerate().rev() {
-        if !own || is_models.get(index + 1) != Some(&true) {
-            end = index;
+    let messages: Vec<MessageView<'_>> = work.transcript.messages().collect();
+    let mut ends: Vec<usize> = Vec::with_capacity(messages.len());
+    let mut end: Option<usize> = None;
+    for (index, message) in messages.iter().enumerate().rev() {
+        if message.role() != Role::Assistant {
+            end = None;
+        } else if message.blocks().any(|block| is_call(&block)) {
+            end = end.or(Some(index));
         }
-        ends.push(end);
+        ends.push(end.unwrap_or(index));
+        // Text after a call is the next answer.
+        if message.blocks().any(|block| block.kind() == BlockKind::Text) {
+            end = None;
+        }
     }
     ends.reverse();
     ends
@@ -134,16 +137,36 @@ fn unanswered(work: &Work<'_>, table: &PairTable) -> Vec<BlockRef> {
 /// Gives the model the calls of results that have no place because another's message holds the call.
 pub(super) fn calls(work: &mut Work<'_>) -> Result<(), SpliceError> {
     const CODE: &str = "misplaced_result";
-    let table = work.pairs();
-    let mut misplaced = table.pairs.iter().filter(|pair| pair.misplaced).peekable();
-    if misplaced.peek().is_none() || !work.minds(CODE, Some(work.rules().result_in_place)) {
+    if !work.minds(CODE, Some(work.rules().result_in_place)) {
         return Ok(());
     }
-    let places = Places::new(work);
-    let homeless = misplaced.filter(|pair| !places.has_place(work, pair.call));
-    let homeless: BTreeSet<usize> = homeless.map(|pair| pair.call.message).collect();
-    foreign_calls::give(work, CODE, &homeless)?;
+    let mut homeless = homeless(work);
+    if homeless.is_empty() {
+        return Ok(());
+    }
+    let table = work.pairs();
+    let id = |call: &BlockRef| table.call_id(&work.transcript, *call);
+    let ids: HashSet<Option<String>> = homeless.iter().map(id).collect();
+    if table.pending.iter().any(|call| ids.contains(&id(call))) {
+        // Beside the awaited call of its id, whose turn it is, a call would lose its result to that one.
+        duplicate_call_id::run(work)?;
+        homeless = self::homeless(work);
+    }
+    let messages: BTreeSet<usize> = homeless.iter().map(|call| call.message).collect();
+    foreign_calls::give(work, CODE, &messages)?;
     Ok(())
+}
+
+/// The calls of misplaced results that have no place. O(blocks)
+fn homeless(work: &mut Work<'_>) -> Vec<BlockRef> {
+    let table = work.pairs();
+    let mut misplaced = table.pairs.iter().filter(|pair| pair.misplaced).peekable();
+    if misplaced.peek().is_none() {
+        return Vec::new();
+    }
+    let places = Places::new(work);
+    let calls = misplaced.map(|pair| pair.call);
+    calls.filter(|&call| !places.has_place(work, call)).collect()
 }
 
 pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
@@ -162,8 +185,16 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     if misplaced.is_empty() || !work.minds(CODE, Some(work.rules().result_in_place)) {
         return Ok(());
     }
-    misplaced.sort_by_key(|(pair, _)| (pair.call, pair.result));
     let places = Places::new(work);
+    // One that may stand anywhere would be left before the one that it follows.
+    let movable = misplaced.iter().filter(|(pair, _)| places.can_move(work, pair.result));
+    let moving: HashMap<BlockRef, BlockRef> = movable.map(|(pair, _)| (pair.call, pair.result)).collect();
+    let left_behind = |pair: &&Pair| {
+        let follows = moving.get(&pair.call).is_some_and(|&result| result < pair.result);
+        !pair.misplaced && follows && places.is_before(pair)
+    };
+    misplaced.extend(table.pairs.iter().filter(left_behind).map(|pair| (*pair, CODE)));
+    misplaced.sort_by_key(|(pair, _)| (pair.call, pair.result));
     let counted = work.counted();
     let mut changes = Changes::default();
     for (pair, code) in misplaced {

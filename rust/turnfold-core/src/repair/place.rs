@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::changes::{Changes, NewBlock, NewMessage, Position, Site, as_item};
 use super::foreign_calls::is_call;
 use super::work::Work;
-use crate::pairs::{BlockRef, PairTable};
+use crate::pairs::{BlockRef, Pair, PairTable};
 use crate::rules::ResultPlace;
 use crate::transcript::{Place, Role};
 
@@ -84,6 +84,12 @@ impl Places {
     pub(super) fn is_first(&self, work: &Work<'_>, call: BlockRef, result: BlockRef) -> bool {
         let end = self.ends.get(call.message).copied();
         end.is_some_and(|end| end + 1 == result.message && self.takes(work, end + 1))
+    }
+
+    /// Whether a result stands before what [`Places::put`] puts where results of its call belong.
+    pub(super) fn is_before(&self, pair: &Pair) -> bool {
+        let end = self.ends.get(pair.call.message);
+        end.is_some_and(|&end| pair.result.message <= end + 1)
     }
 
     /// The messages with calls of batches of which a result in its place stands in a further message.

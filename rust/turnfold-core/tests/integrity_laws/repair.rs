@@ -1,5 +1,6 @@
 //! Laws of repair, on the transcripts of the other laws.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
@@ -331,7 +332,15 @@ proptest! {
         let repaired = repair(&t, &options(&sample, drop)).unwrap();
         // A result that is a message of its own holds no calls that another could answer, and its further ids no text.
         let is_result = |message: usize| t.message(message).unwrap().blocks().any(|block| block.row.place == Place::Message);
-        let counts = |call: BlockRef| !block_at(&t, call).unwrap().row.server_side && !is_result(call.message);
+        // Nor does what answers such a call by an id that a real one has say which of the results is the real one's.
+        let calls = t.messages().flat_map(|message| message.blocks()).filter(|block| block.kind() == BlockKind::ToolCall);
+        let unreal = calls.filter(|call| is_result(call.message));
+        let unreal: HashSet<Option<String>> = unreal.map(|call| call.call_id().map(Cow::into_owned)).collect();
+        let counts = |call: BlockRef| {
+            let block = block_at(&t, call).unwrap();
+            let id = block.call_id().map(Cow::into_owned);
+            !block.row.server_side && !is_result(call.message) && !unreal.contains(&id)
+        };
         let is_id = |result: BlockRef| result.block > 0 && is_result(result.message);
         let pairs = pair(&t, &sample.options).pairs.into_iter().filter(|pair| counts(pair.call) && !is_id(pair.result));
         let answers: HashSet<BlockRef> = pairs.map(|pair| pair.result).collect();
