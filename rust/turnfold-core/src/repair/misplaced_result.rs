@@ -98,21 +98,23 @@ fn holds_more(work: &Work<'_>, message: usize) -> bool {
     message.is_some_and(|message| message.blocks().any(|block| block.kind() != BlockKind::ToolResult))
 }
 
-/// For each message with calls, the last with calls of one answer with it. O(blocks)
+/// For each message with calls, the last of one answer with it; where that goes over into the next, the last with calls.
+/// O(blocks)
 fn runs(work: &Work<'_>) -> Vec<usize> {
     let messages: Vec<MessageView<'_>> = work.transcript.messages().collect();
     let mut ends: Vec<usize> = Vec::with_capacity(messages.len());
-    let mut end: Option<usize> = None;
+    let (mut end, mut goes_over) = (None, false);
     for (index, message) in messages.iter().enumerate().rev() {
+        let holds = |kind: BlockKind| message.blocks().any(|block| block.kind() == kind);
         if message.role() != Role::Assistant {
-            end = None;
-        } else if message.blocks().any(|block| is_call(&block)) {
-            end = end.or(Some(index));
+            (end, goes_over) = (None, false);
+        } else if end.is_none() && (!goes_over || holds(BlockKind::ToolCall)) {
+            end = Some(index);
         }
         ends.push(end.unwrap_or(index));
         // Text after a call is the next answer.
-        if message.blocks().any(|block| block.kind() == BlockKind::Text) {
-            end = None;
+        if holds(BlockKind::Text) {
+            (end, goes_over) = (None, true);
         }
     }
     ends.reverse();

@@ -1,8 +1,8 @@
 //! Gives an id to calls that have none, and to results that name no call.
 //!
 //! A call gets `call_1`, `call_2` and so on, whatever is free, in the form that the format asks for. Results without
-//! an id take those of the calls of their batch and kind that are open, in order, if there are as many of the one as of the
-//! other; nothing else says which is whose, so otherwise they go as orphans.
+//! an id take those of the model's calls of their batch and kind that are open, in order, if there are as many of the one
+//! as of the other; nothing else says which is whose, so otherwise they go as orphans.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -73,7 +73,7 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
                     of_kind.open.push((at, id.clone()));
                     given.push((at, id));
                 }
-                BlockKind::ToolCall if !answered.contains(&at) => {
+                BlockKind::ToolCall if role == Role::Assistant && !answered.contains(&at) => {
                     of_kind.open.extend(block.call_id().map(|id| (at, id.into_owned())));
                 }
                 BlockKind::ToolResult

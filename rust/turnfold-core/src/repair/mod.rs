@@ -163,8 +163,8 @@ pub fn repair(transcript: &Transcript, options: &RepairOptions) -> Result<Repair
 
 type Kind = fn(&mut Work<'_>) -> Result<(), SpliceError>;
 
-/// Ids come first, as all pairing hangs on them, and are distinct before results move among their like; results of one
-/// batch are together before others come to them, as their order may say which call they answer; orphans go before
+/// Ids come first, as all pairing hangs on them, and are there and distinct before results move among their like; results
+/// of one batch are together before others come to them, as their order may say which call they answer; orphans go before
 /// calls are found unanswered, because a batch that only its own results follow is awaited; content is looked at when
 /// nothing more is taken away.
 const KINDS: [Kind; 24] = [
@@ -177,12 +177,12 @@ const KINDS: [Kind; 24] = [
     orphan_result::run,
     duplicate_call_id::run,
     call_id_form::run,
+    omitted_call_id::run,
     split_results::run,
     result_not_first::run,
     misplaced_result::run,
     interleaved_calls::run,
     unanswered_call::run,
-    omitted_call_id::run,
     lost_reasoning::run,
     loose_reasoning::run,
     empty_content::run,

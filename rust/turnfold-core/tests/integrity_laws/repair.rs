@@ -188,11 +188,13 @@ fn is_counted(transcript: &Transcript, options: &ScanOptions, finding: &Finding)
     counted.iter().any(|call| call.message == message) || results.contains(&message)
 }
 
+/// What was said, with how often; space at the end may go.
 fn spoken(transcript: &Transcript) -> HashMap<String, usize> {
     let mut texts = HashMap::new();
     for block in transcript.messages().flat_map(|message| message.blocks()) {
         if block.kind() == BlockKind::Text && !block.row.blank {
-            *texts.entry(block.texts().collect::<String>()).or_insert(0) += 1;
+            let text = block.texts().collect::<String>();
+            *texts.entry(text.trim_end().to_owned()).or_insert(0) += 1;
         }
     }
     texts
