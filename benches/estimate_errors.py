@@ -101,12 +101,15 @@ def main() -> int:
     args = parser.parse_args()
     if args.recorded:
         texts = recorded(args.recorded, random.Random(1))
+        capitals = [text.upper() for text in texts[KINDS["text"]]]
         columns = " | ".join(f"`{name}` | of 100 | inside" for name in ENCODINGS)
         print(f"| recorded | texts | {columns} |\n|---|---:|{'---:|' * 3 * len(ENCODINGS)}")
         print(row("all", [text for found in texts.values() for text in found], together=True))
         for kind, found in sorted(texts.items()):
             if line := row(kind, found, together=True):
                 print(line)
+        if line := row("text, put in capitals", capitals, together=True):
+            print(line)
     if args.wheels:
         columns = " | ".join(f"`{name}`" for name in ENCODINGS)
         print(f"\n| language | texts | {columns} |\n|---|---:|{'---:|' * len(ENCODINGS)}")

@@ -636,6 +636,27 @@ def _mixed(m: Maker):
     return line
 
 
+def _capitals(m: Maker):
+    """Notices, headings and old programs, in capitals only."""
+    c = m.chance
+    style = c.randint(0, 7)
+
+    def line() -> str:
+        if style < 3:
+            said = c.choice(m.pool.foreign)
+        elif style == 3:
+            said = f"{m.words(1, 5)}: {m.number()}"
+        elif style == 4:
+            said = (
+                f"select {m.key()}, {m.key()} from {m.word()} where {m.key()} = '{m.words(1, 3)}' order by {m.key()};"
+            )
+        else:
+            said = " ".join(m.sentence() for _ in range(c.randint(1, 4)))
+        return said if style == 7 and c.random() < 0.5 else said.upper()
+
+    return line
+
+
 MADE = {
     "log": _lines(_log),
     "listing": _lines(_listing),
@@ -655,6 +676,7 @@ MADE = {
     "drawing": _lines(_drawing),
     "terminal": _lines(_terminal),
     "plain": _lines(_plain),
+    "capitals": _lines(_capitals),
 }
 MADE_EACH = {
     "tool result": 700,
@@ -670,4 +692,5 @@ MADE_EACH = {
     "drawing": 400,
     "terminal": 250,
     "plain": 300,
+    "capitals": 500,
 }

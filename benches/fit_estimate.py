@@ -217,8 +217,8 @@ def language(document: Document) -> str | None:
 
 
 def source(document: Document) -> str | None:
-    """Where a text comes from. What is drawn with characters is like nothing else: a fit without it can't know it."""
-    if document.kind in ("script", "drawing", "terminal"):
+    """Where a text comes from. What is drawn, or in capitals, is like nothing else: a fit without it can't know it."""
+    if document.kind in ("script", "drawing", "terminal", "capitals"):
         return None
     return document.source if document.source != "made" else f"made: {document.kind}"
 
