@@ -2,8 +2,8 @@
 //!
 //! A message of calls and words becomes the model's. Where results, media or other things stand beside the calls, or
 //! nothing stands before the message, it is taken apart: what stands before the calls stays, as do results of earlier
-//! ones, the calls go into a message of the model's, and what stands behind them comes after that. A result that is a message of its own holds no calls:
-//! there they go, so that results answer those of the model.
+//! ones, the calls go into a message of the model's, and what stands behind them comes after that. A result that is a
+//! message of its own holds no calls: there they go, so that results answer those of the model.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;

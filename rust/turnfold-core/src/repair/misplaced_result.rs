@@ -142,19 +142,19 @@ pub(super) fn calls(work: &mut Work<'_>) -> Result<(), SpliceError> {
     if !work.minds(CODE, Some(work.rules().result_in_place)) {
         return Ok(());
     }
-    let mut homeless = homeless(work);
-    if homeless.is_empty() {
+    let mut calls = homeless(work);
+    if calls.is_empty() {
         return Ok(());
     }
     let table = work.pairs();
     let id = |call: &BlockRef| table.call_id(&work.transcript, *call);
-    let ids: HashSet<Option<String>> = homeless.iter().map(id).collect();
+    let ids: HashSet<Option<String>> = calls.iter().map(id).collect();
     if table.pending.iter().any(|call| ids.contains(&id(call))) {
         // Beside the awaited call of its id, whose turn it is, a call would lose its result to that one.
         duplicate_call_id::run(work)?;
-        homeless = self::homeless(work);
+        calls = homeless(work);
     }
-    let messages: BTreeSet<usize> = homeless.iter().map(|call| call.message).collect();
+    let messages: BTreeSet<usize> = calls.iter().map(|call| call.message).collect();
     foreign_calls::give(work, CODE, &messages)?;
     Ok(())
 }

@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use super::Action;
 use super::changes::{Changes, Position, Site, as_item};
 use super::work::Work;
-use crate::pairs::BlockRef;
 use crate::splice::SpliceError;
 
 pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
@@ -21,11 +20,8 @@ pub(super) fn run(work: &mut Work<'_>) -> Result<(), SpliceError> {
     // For each message with calls, the one with their first result.
     let mut first: HashMap<usize, usize> = HashMap::new();
     for pair in table.pairs.iter().filter(|pair| !pair.misplaced) {
-        let by_provider = |at: BlockRef| work.block(at).is_none_or(|block| block.row.server_side);
-        if by_provider(pair.call) || by_provider(pair.result) {
-            continue;
-        }
-        let Some(result) = work.block(pair.result) else {
+        let own = |at| work.block(at).filter(|block| !block.row.server_side);
+        let Some(result) = own(pair.call).and(own(pair.result)) else {
             continue;
         };
         let target = *first.entry(pair.call.message).or_insert(pair.result.message);
