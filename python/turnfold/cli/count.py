@@ -18,9 +18,9 @@ turnfold count PATH... [--encoding NAME | --model NAME] [--mode exact|bounds|est
 DETAILS = f"""\
 Counts the whole request: text, tool calls and results, system text, tool definitions and what the provider wraps
 around them. `n` is the best single number and `lo` <= `n` <= `hi`; `source` is exact only where the model's own
-vocabulary and framing are public. --mode estimate reads the texts of messages in one pass instead of counting them:
-ten times faster, some percent off. --mode bounds puts them between limits that surely hold. --by-message adds one entry
-a message, with the text tokens of each block.
+vocabulary and framing are public. --mode estimate weighs the texts of messages and counts a sample of each: several
+times faster, some percent off. --mode bounds puts them between limits that surely hold. --by-message adds one entry a
+message, with the text tokens of each block.
 
 {INPUTS_HELP}
 
@@ -57,7 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--mode",
         choices=("exact", "bounds", "estimate"),
         default="exact",
-        help="bounds: an interval that surely holds the count; estimate: one pass over the bytes",
+        help="bounds: an interval that surely holds the count; estimate: by a sample",
     )
     parser.add_argument("--by-message", action="store_true", help="add one entry a message")
 

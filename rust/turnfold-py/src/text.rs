@@ -15,8 +15,8 @@ use crate::input;
 const DETACH_BYTES: usize = 2_048;
 /// Bounds take this part of the time of counts.
 const BOUNDS_SHARE: usize = 4;
-/// Likewise of estimates, which take a tenth of the time.
-const ESTIMATE_DETACH_BYTES: usize = 16_384;
+/// Likewise estimates.
+const ESTIMATES_SHARE: usize = 4;
 
 /// Which encodings have been used: the first use unpacks the vocabulary, which takes a while.
 static UNPACKED: [AtomicBool; Encoding::LIMIT] = [const { AtomicBool::new(false) }; Encoding::LIMIT];
@@ -66,15 +66,10 @@ pub(crate) fn estimate(
     #[pyo3(from_py_with = input::name)] encoding: String,
 ) -> PyResult<(u64, u64, u64)> {
     let text = input::text(text)?;
-    let work = || {
-        let found = turnfold_tokens::estimate(&text, input::encoding(&encoding)?);
+    run(py, &encoding, text.len() / ESTIMATES_SHARE, |t| {
+        let found = turnfold_tokens::estimate(&text, t.encoding());
         Ok((found.tokens, found.lo, found.hi))
-    };
-    if text.len() < ESTIMATE_DETACH_BYTES {
-        attached(py, work)
-    } else {
-        detached(py, work)
-    }
+    })
 }
 
 /// An interval that holds the tokens of `text`.

@@ -1,5 +1,8 @@
-//! The estimate over a megabyte of text, of code, and of several scripts; each checked against the exact count.
+//! The estimate over a megabyte of text, of code, and of several scripts, as one string and in messages of a kilobyte;
+//! each checked against the exact count.
 
+use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
 use turnfold_tokens::{Encoding, estimate};
 
 fn main() {
@@ -13,11 +16,25 @@ const MIXED: &str = "Встреча перенесена на четверг, п
     The meeting is on Thursday, since two of the reports have not come in.\n";
 
 #[divan::bench(args = [PROSE, CODE, MIXED], sample_count = 60)]
-fn megabyte(bencher: divan::Bencher, line: &str) {
-    let text = line.repeat(1_000_000 / line.len());
-    let exact = Encoding::O200kBase.tokenizer().count(&text) as u64;
-    assert!(estimate(&text, Encoding::O200kBase).tokens.abs_diff(exact) * 4 < exact);
-    bencher
-        .counter(divan::counter::BytesCount::of_str(&text))
-        .bench(|| estimate(divan::black_box(&text), Encoding::O200kBase));
+fn megabyte(bencher: Bencher, line: &str) {
+    measured(bencher, &[line.repeat(1_000_000 / line.len())]);
+}
+
+#[divan::bench(args = [PROSE, CODE, MIXED], sample_count = 60)]
+fn messages(bencher: Bencher, line: &str) {
+    measured(bencher, &vec![line.repeat(1_000 / line.len()); 1_000]);
+}
+
+fn measured(bencher: Bencher, texts: &[String]) {
+    let tokenizer = Encoding::O200kBase.tokenizer();
+    let all = |texts: &[String]| -> u64 {
+        texts
+            .iter()
+            .map(|text| estimate(text, Encoding::O200kBase).tokens)
+            .sum()
+    };
+    let exact: u64 = texts.iter().map(|text| tokenizer.count(text) as u64).sum();
+    assert!(all(texts).abs_diff(exact) * 10 < exact);
+    let bytes: usize = texts.iter().map(String::len).sum();
+    bencher.counter(BytesCount::new(bytes)).bench(|| all(black_box(texts)));
 }

@@ -50,8 +50,8 @@ pub use bounds::Bounds;
 pub use classes::is_letter_or_number;
 pub use encoding::Encoding;
 #[cfg(feature = "naive")]
-pub use estimate::condition_counts;
-pub use estimate::{Estimate, estimate, estimate_pieces, estimated_interval};
+pub use estimate::estimates_by;
+pub use estimate::{Estimate, estimate, estimated_interval};
 pub use prefix_sums::PrefixSum;
 pub use registered::{
     Cut, Definition, Dialect, PatternError, REGISTERED_LIMIT, Registered, Split, VocabularyError, register,

@@ -1,6 +1,6 @@
 //! What differs between processors: classifying 64 bytes, squeezing bit masks, listing set bits.
 //!
-//! One of three modules of the crate with unsafe code (`pages` and `estimate/lanes` are the others). Two things need it here: calling a function
+//! One of two modules of the crate with unsafe code (`pages` is the other). Two things need it here: calling a function
 //! that is compiled for more instructions than the crate (allowed only where [`Level::detect`] found them, or a test
 //! asked for a level that it found), and the intrinsics inside. Everything above is written once, generic over
 //! [`Isa`], and compiled for each level by [`dispatch`].

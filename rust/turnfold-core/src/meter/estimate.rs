@@ -1,4 +1,4 @@
-//! Estimates of a transcript: every text by one pass over its bytes instead of the vocabulary.
+//! Estimates of a transcript: of each text only a sample is counted.
 
 use std::cell::Cell;
 use std::ops::Range;
@@ -11,10 +11,9 @@ use super::models::ModelLabel;
 use crate::transcript::Transcript;
 
 impl Transcript {
-    /// [`Transcript::tokens_for`] with the texts of the messages estimated: nothing is remembered, and no text of a
-    /// message is looked up. Tools and instructions beside the messages are counted, once.
+    /// [`Transcript::tokens_for`] with the texts of the messages estimated: no count is remembered. Tools and instructions beside the messages are counted, once.
     ///
-    /// The interval is the envelope's, widened by what 98 of 100 texts of that length keep to.
+    /// The interval is the envelope's, widened by what 99 of 100 texts of that length keep to.
     pub fn estimated_tokens(
         &self,
         encoding: Encoding,
@@ -25,10 +24,13 @@ impl Transcript {
         let whole = range.is_none();
         let (texts, bytes) = (Cell::new(0), Cell::new(0));
         let count = |text: &str| {
-            let tokens = estimate(text, encoding).tokens;
-            texts.set(texts.get() + tokens);
-            bytes.set(bytes.get() + text.len() as u64);
-            tokens
+            let found = estimate(text, encoding);
+            // What is counted is off by nothing.
+            if found.lo < found.hi {
+                texts.set(texts.get() + found.tokens);
+                bytes.set(bytes.get() + text.len() as u64);
+            }
+            found.tokens
         };
         let sum = self.messages_by(range, |range| self.estimated_messages(range, encoding, &count));
         let sum = self.sent(sum, encoding, &self.counted_for(model), whole);
