@@ -522,7 +522,7 @@ def _drawing(m: Maker):
     """Boxes, trees, rules and bars out of characters that are drawn with."""
     c = m.chance
     style, width = c.randint(0, 6), c.randint(8, 90)
-    dash = c.choice("─━═▬█▓░▒·•—⠿■∙…*")
+    dash = c.choice("─━═▬█▓░▒·•—⠿■∙…*-=_#+~./%")
 
     def line() -> str:
         draw = c.random()
@@ -558,9 +558,20 @@ def _drawing(m: Maker):
             return (
                 f"{c.choice('✓✔✗❌✅⚠️→▶●○◆★')} {m.words(2, 9)} {c.choice(('', '→ ' + m.word(), '• ' + m.words(1, 3)))}"
             )
-        return c.choice((" ", "\u2003", "\xa0", "\\x00", "\\u0000", "\x00", "0", "A", "=", "-", "~")) * c.randint(
-            1, 120
+        repeated = (
+            " ",
+            "\t",
+            "\u2003",
+            "\xa0",
+            "\\x00",
+            "\\u0000",
+            "\x00",
+            "\x01",
+            "0",
+            *"AHSXaesx",
+            *"=-~_#/+%.:;!?<>]{^@",
         )
+        return c.choice(repeated) * c.randint(1, 120)
 
     return line
 

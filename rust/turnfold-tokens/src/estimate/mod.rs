@@ -83,17 +83,36 @@ pub fn estimate(text: &str, encoding: Encoding) -> Estimate {
 /// Estimates a text of over [`LEAST`] bytes.
 fn sampled(text: &str, tokenizer: &Tokenizer, table: &Pairs, trust: f64) -> u64 {
     let bytes = text.as_bytes();
-    let (mut weighed, mut counted) = (0, 0);
+    let (mut sample, mut counted) = (Weight::default(), 0);
     for window in windows(text) {
         let before = window.start.checked_sub(1).map_or(0, |at| bytes[at]);
-        weighed += pairs(table, before, &bytes[window.clone()]);
+        sample.sum += pairs(table, before, &bytes[window.clone()]);
+        sample.bytes += window.len();
         counted += tokenizer.count(&text[window]);
     }
-    let weighed_beside = pairs(table, 0, bytes) - weighed;
-    counted as u64 + beside(weighed_beside, weighed, counted, trust)
+    let rest = Weight {
+        sum: pairs(table, 0, bytes) - sample.sum,
+        bytes: bytes.len() - sample.bytes,
+    };
+    counted as u64 + beside(rest, sample, counted, trust)
 }
 
-/// The tokens of what weighs `sum` beside a sample: by what the sample's tokens weigh, as far as a sample of that size is
+/// What some bytes weigh.
+#[derive(Clone, Copy, Default)]
+struct Weight {
+    sum: i64,
+    bytes: usize,
+}
+
+impl Weight {
+    /// In tokens, of which none is longer than 256 bytes.
+    #[expect(clippy::cast_precision_loss, reason = "an estimate is less precise")]
+    fn tokens(self) -> f64 {
+        (self.sum as f64 / UNIT).max(self.bytes as f64 / 256.0)
+    }
+}
+
+/// The tokens of what stands beside a sample: by what the sample's tokens weigh, as far as a sample of that size is
 /// believed.
 #[expect(
     clippy::cast_precision_loss,
@@ -101,12 +120,11 @@ fn sampled(text: &str, tokenizer: &Tokenizer, table: &Pairs, trust: f64) -> u64 
     clippy::cast_sign_loss,
     reason = "an estimate is less precise, and no less than 0"
 )]
-fn beside(sum: i64, weighed: i64, counted: usize, trust: f64) -> u64 {
-    let tokens = |weight: i64| weight.max(0) as f64 / UNIT;
+fn beside(rest: Weight, sample: Weight, counted: usize, trust: f64) -> u64 {
     let counted = counted as f64;
-    let ratio = (counted / tokens(weighed).max(1.0)).clamp(1.0 / MOST_WRONG, MOST_WRONG);
+    let ratio = (counted / sample.tokens().max(1.0)).clamp(1.0 / MOST_WRONG, MOST_WRONG);
     let believed = counted / (counted + trust);
-    (tokens(sum) * (1.0 + believed * (ratio - 1.0))).round() as u64
+    (rest.tokens() * (1.0 + believed * (ratio - 1.0))).round() as u64
 }
 
 /// The interval around an estimate of `tokens` for texts of `bytes` bytes together.

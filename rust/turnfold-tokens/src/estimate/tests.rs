@@ -110,6 +110,22 @@ fn the_sample_tells() {
     }
 }
 
+/// What doubled letters weigh in words says little of runs: of a sign that is doubled often, up to four times too much.
+#[test]
+fn runs_are_not_free() {
+    for encoding in [Encoding::O200kBase, Encoding::Cl100kBase] {
+        for character in (1..128).map(char::from) {
+            let text = character.to_string().repeat(40_000);
+            let exact = encoding.tokenizer().count(&text) as u64;
+            let found = estimate(&text, encoding).tokens;
+            assert!(
+                exact <= found * 4 && found <= exact * 4,
+                "{character:?}: {found} estimated, {exact} counted by {encoding:?}"
+            );
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn windows_are_some_of_the_text(text in text()) {
