@@ -1,4 +1,4 @@
-//! Any text: every answer is the textbook twin's, and what is cut fits.
+//! Any text: every answer is the textbook twin's, what is cut fits, and an estimate lies in its interval.
 //!
 //! Input: a byte that is the limit, then the text; what is no UTF-8 in it becomes U+FFFD.
 
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use turnfold_tokens::naive::Naive;
-use turnfold_tokens::{Encoding, Keep, Tokenizer};
+use turnfold_tokens::{Encoding, Keep, Tokenizer, estimate};
 
 static TWINS: LazyLock<[(&'static Tokenizer, Naive); 2]> =
     LazyLock::new(|| [Encoding::O200kBase, Encoding::Cl100kBase].map(|e| (e.tokenizer(), Naive::new(e))));
@@ -21,8 +21,23 @@ fuzz_target!(|input: &[u8]| {
     for (tokenizer, twin) in &*TWINS {
         counts(tokenizer, twin, &text, usize::from(limit));
         cuts(tokenizer, &text, usize::from(limit));
+        estimates(tokenizer, &text);
+        // Long enough for several windows.
+        estimates(tokenizer, &text.repeat(10_000 / text.len().max(1)));
     }
 });
+
+fn estimates(tokenizer: &Tokenizer, text: &str) {
+    let found = estimate(text, tokenizer.encoding());
+    let interval = found.lo..=found.hi;
+    assert!(
+        interval.contains(&found.tokens) && found.hi <= text.len() as u64,
+        "{found:?}"
+    );
+    if text.len() <= 128 {
+        assert_eq!([found.lo, found.tokens, found.hi], [tokenizer.count(text) as u64; 3]);
+    }
+}
 
 fn counts(tokenizer: &Tokenizer, twin: &Naive, text: &str, limit: usize) {
     let ids = twin.encode(text);

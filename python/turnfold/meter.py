@@ -37,8 +37,8 @@ def estimate(text: str, encoding: str = DEFAULT_ENCODING) -> TokenCount:
 
     For texts of over 200 tokens the mean error is under 3 % on sources that the weights were not fitted on, and a text
     of up to 128 bytes is counted (`docs/metering.md` has tables by language and kind of content). `lo` and `hi` held 99
-    of 100 such texts: a share of texts, not a bound. Linear; a kilobyte takes a half to a quarter of its count, a long
-    text a fifth and less. Other threads run meanwhile. Raises an `ArgumentError` for an encoding that is not known.
+    of 100 such texts: a share of texts, not a bound. Linear, in a third to a seventh of the time of a count; other
+    threads run meanwhile. Raises an `UnknownEncodingError` for an encoding that is not there.
     """
     return TokenCount(*_core.estimate(text, encoding), source="estimate")
 

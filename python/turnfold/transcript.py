@@ -348,9 +348,9 @@ class Transcript:
         A provider that compacted the conversation itself leaves out what precedes its summary: so do `n` and `lo` of
         the whole request, while `hi`, and a range of messages, hold all that is sent.
 
-        `mode="estimate"` estimates the texts of the messages as `turnfold.estimate` does, and remembers no
-        count; tools and instructions beside the messages are counted. Its source is "estimate", its interval the
-        envelope's, widened by what 99 of 100 texts keep to.
+        `mode="estimate"` estimates the texts of the messages as `turnfold.estimate` does, and remembers no count;
+        tools and instructions beside the messages are counted. Its source is "estimate", its interval the envelope's,
+        widened by what 99 of 100 texts keep to.
 
         `mode="bounds"` bounds the texts of messages that were not counted before as `turnfold.bounds` does: `lo` and
         `hi` surely hold those of the exact mode. Its source is "exact" where all was counted, "bounds" where the exact

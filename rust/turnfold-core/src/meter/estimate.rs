@@ -11,7 +11,8 @@ use super::models::ModelLabel;
 use crate::transcript::Transcript;
 
 impl Transcript {
-    /// [`Transcript::tokens_for`] with the texts of the messages estimated: no count is remembered. Tools and instructions beside the messages are counted, once.
+    /// [`Transcript::tokens_for`] with the texts of the messages estimated: no count is remembered. Tools and
+    /// instructions beside the messages are counted, once.
     ///
     /// The interval is the envelope's, widened by what 99 of 100 texts of that length keep to.
     pub fn estimated_tokens(

@@ -23,10 +23,13 @@ use generate::Sample;
 
 /// 400 cases a law, or as many as `PROPTEST_CASES` says.
 fn config() -> ProptestConfig {
-    match std::env::var_os("PROPTEST_CASES") {
+    let mut config = match std::env::var_os("PROPTEST_CASES") {
         Some(_) => ProptestConfig::default(),
         None => ProptestConfig::with_cases(400),
-    }
+    };
+    // A filter refuses a share of what is drawn, however many are.
+    config.max_local_rejects = config.max_local_rejects.max(config.cases);
+    config
 }
 
 fn is_whole(transcript: &Transcript, options: &ScanOptions) -> bool {
