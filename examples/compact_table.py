@@ -101,8 +101,8 @@ if __name__ == "__main__":
     status = main()
     if os.environ.get("DAFT_RUNNER", "native") != "native":
         sys.exit(status)
-    # A thread of the native runner may let go of the interpreter while that ends, which then ends by a signal in place of
-    # this status. All is written by now.
+    # A thread of the native runner may let go of the interpreter while that ends, which then ends by a signal in place
+    # of this status. All is written by now.
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
