@@ -80,7 +80,7 @@ pub fn estimate(text: &str, encoding: Encoding) -> Estimate {
     estimated_interval(sampled(text, tokenizer, table, trust), text.len() as u64)
 }
 
-/// Estimates a text of over [`LEAST`] bytes.
+/// Estimates a text; one of up to [`LEAST`] bytes is its sample.
 fn sampled(text: &str, tokenizer: &Tokenizer, table: &Pairs, trust: f64) -> u64 {
     let bytes = text.as_bytes();
     let (mut sample, mut counted) = (Weight::default(), 0);
@@ -141,8 +141,8 @@ pub fn estimated_interval(tokens: u64, bytes: u64) -> Estimate {
     }
 }
 
-/// Which parts of a text of over [`LEAST`] bytes are counted: one of each [`EVERY`] bytes, at another place in each, so
-/// that lines of one length are not met in one place only.
+/// Which parts of a text are counted: all of up to [`LEAST`] bytes, else one of each [`EVERY`] bytes, at another place in
+/// each, so that lines of one length are not met in one place only.
 fn windows(text: &str) -> impl Iterator<Item = Range<usize>> {
     let count = (text.len() / EVERY).max(1);
     let part = text.len() / count;
@@ -230,10 +230,7 @@ fn pairs(table: &Pairs, mut before: u8, bytes: &[u8]) -> i64 {
 #[cfg(feature = "naive")]
 pub fn estimates_by(table: &[u8], texts: &[&str], encoding: Encoding) -> Option<Vec<u64>> {
     let (table, tokenizer) = (read_pairs(table.try_into().ok()?), encoding.tokenizer());
-    let estimate = |text: &&str| match text.len() {
-        0..=LEAST => tokenizer.count(text) as u64,
-        _ => sampled(text, tokenizer, &table, TRUST),
-    };
+    let estimate = |text: &&str| sampled(text, tokenizer, &table, TRUST);
     Some(texts.iter().map(estimate).collect())
 }
 

@@ -88,6 +88,10 @@ fn a_short_text_is_counted() {
             hi: tokens,
         };
         assert_eq!(estimate(text, encoding), exact);
+        for text in [text, "", "a"] {
+            let counted = encoding.tokenizer().count(text) as u64;
+            assert_eq!(sampled(text, encoding.tokenizer(), &weights::O200K, TRUST), counted);
+        }
     }
 }
 
