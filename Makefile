@@ -29,11 +29,12 @@ $(shell \
   fi)
 endef
 
-.PHONY: help toolchain venv build demo test linear lint bench fuzz arm clean
+.PHONY: help toolchain venv build demo test soak linear lint bench fuzz arm clean
 
 help:
 	@echo "make demo   compact the bundled samples and print a table"
 	@echo "make test   cargo test and pytest"
+	@echo "make soak   recorded transcripts, all of them, where they lie beside the checkout"
 	@echo "make lint   formatters, linters, type checker, import floors, stub"
 	@echo "make linear instructions as transcripts double, counted by valgrind"
 	@echo "make bench  benchmarks, each checking its answer"
@@ -62,6 +63,9 @@ demo: build
 test: build
 	cargo test --workspace --quiet
 	"$(BIN)/python" -m pytest -q -n auto --dist worksteal
+
+soak: build
+	"$(BIN)/python" -m pytest -q -n auto -m soak
 
 linear: | toolchain
 	cargo test --quiet -p turnfold-core --test instructions -- --all

@@ -3,8 +3,8 @@
     TURNFOLD_BENCH_CORPUS=FOLDER python benches/bounds.py [--encoding NAME] [--rounds N] [KIND ...]
 
 Each kind is cut into messages of about 1 KB (`count_texts.py`). Bounds must hold the count of every message. Times are
-the thread's CPU time, medians, everything in turn in one process: `bounds` beside `count` of text seen before, and
-beside `estimate` and a copy of the same bytes; `count` of unseen text is one pass in a thread that has counted nothing.
+the thread's CPU time, medians, everything in turn in one process: `bounds` beside `count` of text seen before and beside
+a copy of the same bytes; `count` of unseen text is one pass in a thread that has counted nothing.
 """
 
 import argparse
@@ -44,8 +44,8 @@ def main() -> None:
     parser.add_argument("kinds", nargs="*", metavar="KIND")
     options = parser.parse_args()
     encoding = options.encoding
-    print("| kind | lo / count | hi / count | hi of a message | to count, seen | unseen | to estimate | to a copy |")
-    print("|---|---|---|---|---|---|---|---|")
+    print("| kind | lo / count | hi / count | hi of a message | to count, seen | unseen | to a copy |")
+    print("|---|---|---|---|---|---|---|")
     for kind in options.kinds or count_texts.KINDS:
         whole = count_texts.text(kind)
         messages = count_texts.messages(whole)
@@ -61,7 +61,6 @@ def main() -> None:
         works: dict[str, Callable[[], object]] = {
             "bounds": lambda whole=whole: turnfold.bounds(whole, encoding),  # type: ignore[misc]
             "count": lambda whole=whole: turnfold.count(whole, encoding),  # type: ignore[misc]
-            "estimate": lambda whole=whole: turnfold.estimate(whole, encoding),  # type: ignore[misc]
             "copy": lambda data=data: bytes(data),  # type: ignore[misc]
         }
         times: dict[str, list[float]] = {name: [] for name in works}
@@ -73,8 +72,7 @@ def main() -> None:
         print(
             f"| {kind} | {sum(b.lo for b in found) / total:.2f} | {sum(b.hi for b in found) / total:.2f} "
             f"| {widths[0]:.2f}, {widths[-1]:.2f} | {median['count'] / median['bounds']:.1f}x "
-            f"| {fresh / median['bounds']:.1f}x | {median['estimate'] / median['bounds']:.1f}x "
-            f"| {median['copy'] / median['bounds']:.3f}x |"
+            f"| {fresh / median['bounds']:.1f}x | {median['copy'] / median['bounds']:.3f}x |"
         )
 
 

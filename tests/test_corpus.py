@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 CORPUS = ROOT.parent / "shared/corpus"
 
 
-@pytest.mark.parametrize("sample", [["--every", "60", "--largest", "100000"], pytest.param([], marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sample", [["--every", "60", "--largest", "100000"], pytest.param([], marks=pytest.mark.soak)])
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the checkout")
 def test_every_preset_keeps_its_promises(sample: list[str]) -> None:
     command = [sys.executable, str(ROOT / "benches/presets.py"), str(CORPUS), *sample]
@@ -19,7 +19,7 @@ def test_every_preset_keeps_its_promises(sample: list[str]) -> None:
     assert done.stdout.rstrip().endswith(" 0 failures")
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.skipif(not CORPUS.is_dir(), reason="no recorded transcripts beside the checkout")
 def test_recorded_transcripts_survive() -> None:
     command = [sys.executable, str(ROOT / "benches/corpus.py"), str(CORPUS), "--share", "0.5", "--keep-messages", "4"]
