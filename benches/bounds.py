@@ -3,8 +3,8 @@
     TURNFOLD_BENCH_CORPUS=FOLDER python benches/bounds.py [--encoding NAME] [--rounds N] [KIND ...]
 
 Each kind is cut into messages of about 1 KB (`count_texts.py`). Bounds must hold the count of every message. Times are
-the thread's CPU time, medians, everything in turn in one process: `bounds` beside `count` of text seen before and beside
-a copy of the same bytes; `count` of unseen text is one pass in a thread that has counted nothing.
+the thread's CPU time, medians, everything in turn in one process: `bounds` beside `count` of text seen before and
+beside a copy of the same bytes; `count` of unseen text is one pass in a thread that has counted nothing.
 """
 
 import argparse

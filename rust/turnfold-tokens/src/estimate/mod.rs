@@ -82,18 +82,15 @@ pub fn estimate(text: &str, encoding: Encoding) -> Estimate {
 
 /// Estimates a text; one of up to [`LEAST`] bytes is its sample.
 fn sampled(text: &str, tokenizer: &Tokenizer, table: &Pairs, trust: f64) -> u64 {
-    let bytes = text.as_bytes();
-    let (mut sample, mut counted) = (Weight::default(), 0);
+    let (mut sample, mut rest) = (Weight::default(), Weight::default());
+    let (mut counted, mut at) = (0, 0);
     for window in windows(text) {
-        let before = window.start.checked_sub(1).map_or(0, |at| bytes[at]);
-        sample.sum += pairs(table, before, &bytes[window.clone()]);
-        sample.bytes += window.len();
+        rest.add(table, text, at..window.start);
+        sample.add(table, text, window.clone());
+        at = window.end;
         counted += tokenizer.count(&text[window]);
     }
-    let rest = Weight {
-        sum: pairs(table, 0, bytes) - sample.sum,
-        bytes: bytes.len() - sample.bytes,
-    };
+    rest.add(table, text, at..text.len());
     counted as u64 + beside(rest, sample, counted, trust)
 }
 
@@ -105,6 +102,13 @@ struct Weight {
 }
 
 impl Weight {
+    fn add(&mut self, table: &Pairs, text: &str, part: Range<usize>) {
+        let bytes = text.as_bytes();
+        let before = part.start.checked_sub(1).map_or(0, |at| bytes[at]);
+        self.bytes += part.len();
+        self.sum += pairs(table, before, &bytes[part]);
+    }
+
     /// In tokens, of which none is longer than 256 bytes.
     #[expect(clippy::cast_precision_loss, reason = "an estimate is less precise")]
     fn tokens(self) -> f64 {
