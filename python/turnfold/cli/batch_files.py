@@ -166,7 +166,7 @@ class BatchRun:
 
     def _recall(self, run: FileRun) -> None:
         for document in self._journal.documents(run.journaled):
-            self.totals.resumed += 1
+            self.totals.resumed += document.records != NO_RECORDS
             records = counted_of(document.records)
             self.totals.add(records)
             run.failed = run.failed or any(record.status == "failed" for record in records)
@@ -233,7 +233,7 @@ class BatchRun:
         if made.body is not None:
             run.part.write(made.body, item.ending)
         run.waiting.append(JournaledDocument(done.task.number, made.key, made.records))
-        self.totals.documents += 1
+        self.totals.documents += reported
         self.totals.bytes += item.size
         self.totals.read_bytes += item.read_bytes - run.read_bytes
         run.read_bytes = item.read_bytes

@@ -63,8 +63,9 @@ def dry_run(
     begun = perf_counter()
     files = list(files)
     for document, transcript, found in plans_of(files, options, policy, faults):
-        totals.documents += 1
-        totals.bytes += len(document.data) if document.id is None or document.index == 0 else 0
+        if document.id is None or document.index == 0:
+            totals.documents += 1
+            totals.bytes += len(document.data)
         totals.tokens_before += found.before.n
         if isinstance(found, Skip):
             totals.statuses["skipped"] += 1

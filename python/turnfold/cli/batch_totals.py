@@ -29,7 +29,7 @@ def counted_of(records: bytes) -> list[CountedRecord]:
 
 
 class Totals(msgspec.Struct):
-    """What a run has come to. `resumed` counts documents that an earlier run had done.
+    """What a run has come to. `resumed` counts documents that an earlier run had done; blank lines are none.
 
     `bytes` are those of the documents, `read_bytes` those of the files they are in, as they lie on the disk; of these
     an earlier run did `resumed_bytes`.
