@@ -130,9 +130,16 @@ class NoSummaryError(TurnfoldError):
 
 
 class JournalError(TurnfoldError):
-    """The journal of a batch cannot be used: the message says why. Begin anew, or name another journal."""
+    """The journal of a batch cannot be used: the message says why.
+
+    With `stale` it is of another run or damaged: begin anew, or name another journal.
+    """
 
     code: ClassVar[str] = "journal"
+
+    def __init__(self, text: str, *, stale: bool = False) -> None:
+        super().__init__(text)
+        self.stale = stale
 
 
 class PlanMismatchError(TurnfoldError):

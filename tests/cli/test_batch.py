@@ -383,12 +383,14 @@ def test_wrong_command_lines_write_nothing(run, inputs, tmp_path, monkeypatch, a
     assert contents(tmp_path) == {}
 
 
-def test_a_file_that_is_no_journal_is_left_alone(run, inputs, tmp_path):
-    (tmp_path / "notes").write_text("my notes, " * 200)
-    ran = run("batch", inputs, "-o", tmp_path / "out", "--journal", tmp_path / "notes", "--resume", *OPTIONS)
-    assert ran.status == 2
-    assert "is no journal of a batch" in ran.err
-    assert (tmp_path / "notes").read_text() == "my notes, " * 200
+def test_a_journal_that_a_run_is_at_is_not_removed(run, inputs, undisturbed, tmp_path):
+    process = start(inputs, tmp_path)
+    assert read_lines(process, 5) == 5
+    refused = run("batch", inputs, "-o", tmp_path, *OPTIONS, "--restart")
+    assert refused.status == 2
+    assert "another run is at" in refused.err
+    process.communicate()
+    assert contents(tmp_path) == undisturbed[0]
 
 
 def test_the_report_opens_offline(run, inputs, tmp_path):

@@ -8,6 +8,7 @@ that decides the output.
 """
 
 import contextlib
+import glob
 import os
 import sqlite3
 import sys
@@ -53,6 +54,20 @@ CREATE TABLE IF NOT EXISTS items (key BLOB PRIMARY KEY, owner TEXT, outcome BLOB
 CREATE TABLE IF NOT EXISTS replies (key BLOB PRIMARY KEY, reply BLOB NOT NULL) WITHOUT ROWID;
 """
 
+_OUR_TABLES: Final = frozenset({"meta", "files", "documents"})
+
+_SYSTEM: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+"""Errors that say nothing of what is in the file: a new journal would meet them too."""
+
 _FILE: Final = """
 SELECT id, state, documents, output_size, input_size, input_mtime_ns, owner FROM files WHERE output = ?
 """
@@ -89,6 +104,41 @@ class ItemClaim(msgspec.Struct, frozen=True):
     outcome: bytes | None = None
 
 
+def remove_journal(path: Path, *, damaged: bool) -> None:
+    """Remove a journal, of whatever version or run: also one that cannot be read, with `damaged`.
+
+    Raises `JournalError` for any other file, which is left as it is, and where a run that lives is at it.
+    """
+    for lock in path.parent.glob(f"{glob.escape(path.name)}.*.lock"):
+        if _is_held(lock):
+            raise JournalError(f"another run is at {path}: wait for it, or stop it")
+    if not damaged:
+        try:
+            with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as database:
+                _refuse_foreign(database, path)
+        except sqlite3.DatabaseError as error:
+            raise _unprepared(path, error) from error
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        path.with_name(name).unlink(missing_ok=True)
+
+
+def _refuse_foreign(database: sqlite3.Connection, path: Path) -> None:
+    """Raise `JournalError` for the database of another program, before anything is written to it."""
+    tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and not tables >= _OUR_TABLES:
+        raise JournalError(f"{path} is no journal of a batch but another database: name another file")
+
+
+def _unprepared(path: Path, error: sqlite3.DatabaseError) -> JournalError:
+    # An error of the module itself, such as one of a closed database, has no code.
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _SYSTEM:
+        return JournalError(f"{path} cannot be used as a journal: {error}")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return JournalError(f"{path} is no journal of a batch, or damaged: {error}", stale=True)
+    return JournalError(f"{path} is no journal of a batch: {error}; name another file")
+
+
 class Journal:
     """The journal at `path`. Use it as a context manager.
 
@@ -99,8 +149,8 @@ class Journal:
     claims it first. What a run that died had claimed is free again: each run holds a lock on a file of its own beside
     the journal, which the operating system lets go of when the process ends, however it ends.
 
-    Raises `JournalError` for a file that is no journal, one of another version, and one of a run with other options.
-    All methods may be called from any thread.
+    Raises `JournalError` for a file that is no journal, which is left as it is, for a journal of another version, and
+    for that of a run with other options. All methods may be called from any thread.
     """
 
     def __init__(self, path: str | os.PathLike[str], run_digest: str | None = None) -> None:
@@ -121,6 +171,7 @@ class Journal:
 
     def _prepare(self, run_digest: str | None) -> None:
         try:
+            _refuse_foreign(self._database, self.path)
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=NORMAL")
             self._database.executescript(_TABLES)
@@ -129,12 +180,13 @@ class Journal:
                 self._database.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", told.items())
                 known = dict(self._database.execute("SELECT key, value FROM meta"))
         except sqlite3.DatabaseError as error:
-            raise JournalError(f"{self.path} is no journal of a batch: {error}") from error
+            raise _unprepared(self.path, error) from error
         if known.get("version") != str(VERSION):
-            raise JournalError(f"{self.path} is of version {known.get('version')} of the journal; this is {VERSION}")
+            text = f"{self.path} is of version {known.get('version')} of the journal; this is {VERSION}"
+            raise JournalError(text, stale=True)
         if run_digest is not None and known.get("run") != run_digest:
             text = f"{self.path} is the journal of a run with other options or another version of turnfold"
-            raise JournalError(f"{text}: begin anew, or give those of the first run")
+            raise JournalError(f"{text}: begin anew, or give those of the first run", stale=True)
 
     def __enter__(self) -> Self:
         self._owned = _held(self._lock_path(self._owner))
@@ -227,15 +279,7 @@ class Journal:
         return self.path.with_name(f"{self.path.name}.{owner}.lock")
 
     def _lives(self, owner: str) -> bool:
-        path = self._lock_path(owner)
-        try:
-            held = _held(path)
-        except OSError:
-            return True
-        held.close()
-        with contextlib.suppress(OSError):
-            path.unlink()
-        return False
+        return _is_held(self._lock_path(owner))
 
     def begin(self, file: JournaledFile, input_size: int | None, input_mtime_ns: int | None) -> JournaledFile:
         """Forget what was done of a file, whose input is now that large and of that time."""
@@ -310,6 +354,18 @@ class Journal:
         """Keep the reply to a request; the first one stays."""
         with self._transaction():
             self._database.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, reply))
+
+
+def _is_held(path: Path) -> bool:
+    """Whether the process that made a lock file lives; the file of one that does not is removed."""
+    try:
+        held = _held(path)
+    except OSError:
+        return True
+    held.close()
+    with contextlib.suppress(OSError):
+        path.unlink()
+    return False
 
 
 def _held(path: Path) -> BinaryIO:

@@ -18,7 +18,7 @@ from turnfold.cli.display import number, write_record, write_records, write_text
 from turnfold.cli.faults import FOUND, INTERRUPTED, OK, UsageError, complain, printable
 from turnfold.cli.inputs import InputFile
 from turnfold.cli.instructions import Instructions
-from turnfold.cli.outputs import Target, make_room, out_is_file, plan_targets
+from turnfold.cli.outputs import Target, make_room, out_is_file, plan_targets, refuse_taken
 from turnfold.cli.progress import progress
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
 from turnfold.cli.split import whole_number
@@ -109,9 +109,14 @@ def run(options: argparse.Namespace) -> int:
     files, faults = inputs_of(options.paths, options.output)
     targets = plan_targets(files, options.output, options.paths)
     journal_path = _journal_path(options)
+    written = {"--journal": journal_path}
+    if options.report is not None:
+        written["--report"] = Path(options.report)
+    refuse_taken(targets, written)
     make_room(targets)
-    journal_path.parent.mkdir(parents=True, exist_ok=True)
-    _check_journal(options, journal_path)
+    for path in written.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+    _make_ready(options, journal_path)
     missing = [failed_record(fault) for fault in faults]
     for fault, record in zip(faults, missing, strict=True):
         complain(fault.line())
@@ -129,12 +134,21 @@ def _journal_path(options: argparse.Namespace) -> Path:
     return out.with_name(f".{out.name}{_JOURNAL}") if out_is_file(options.output, options.paths) else out / _JOURNAL
 
 
-def _check_journal(options: argparse.Namespace, path: Path) -> None:
-    if options.restart:
-        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-            path.with_name(name).unlink(missing_ok=True)
-    elif path.exists() and not options.resume:
+def _make_ready(options: argparse.Namespace, path: Path) -> None:
+    """Remove the journal of an earlier run, if that is what was asked for. It writes nothing else."""
+    if not path.exists():
+        return
+    if not options.restart:
+        if options.resume:
+            return
         raise UsageError(f"there is the journal of an earlier run, {path}: say --resume or --restart")
+    from turnfold.batch.journal import remove_journal
+
+    try:
+        # A damaged one is known by its name alone.
+        remove_journal(path, damaged=path.name.endswith(_JOURNAL))
+    except JournalError as error:
+        raise UsageError(f"{error.text} (remove it, if it is one)" if error.stale else error.text) from None
 
 
 def _run(
@@ -154,7 +168,7 @@ def _run(
     try:
         opened = Journal(journal_path, _digest(options, instructions.policy))
     except JournalError as error:
-        raise UsageError(f"{error.text} (--restart begins anew)") from None
+        raise UsageError(f"{error.text} (--restart begins anew)" if error.stale else error.text) from None
     with opened as journal:
         size = sum(_size_of(target.file) for target in targets)
         going = BatchRun(targets, instructions, journal, max_failures=options.max_failures)

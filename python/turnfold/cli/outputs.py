@@ -86,6 +86,24 @@ def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str])
     return targets
 
 
+def refuse_taken(targets: Sequence[Target], named: Mapping[str, Path]) -> None:
+    """Raise a UsageError where a file that an option names, by the option, is an input, an output or another's."""
+    inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
+    taken = {
+        os.path.realpath(path): f"the output of {target.file.shown}" for target in targets for path in target.places
+    }
+    for option, path in named.items():
+        place = os.path.realpath(path)
+        shown = f"{option} {show(str(path))}"
+        if (state := _identity(path, sys.stdout)) in inputs:
+            raise UsageError(f"{shown} would overwrite the input {inputs[state]}: name another file")
+        if place in taken:
+            raise UsageError(f"{shown} is {taken[place]}, too: name another file")
+        if path.is_dir():
+            raise UsageError(f"{shown} is a folder: name a file")
+        taken[place] = f"that of {option}"
+
+
 def _same_kind(file: InputFile, out: Path) -> Path:
     if file.path is None or not any(_kind(file.path)):
         if is_table(out.name):
