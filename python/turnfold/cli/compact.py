@@ -12,7 +12,7 @@ from turnfold.cli.display import Column, Table, number, place, write_record
 from turnfold.cli.faults import FOUND, OK, Fault, UsageError, complain
 from turnfold.cli.inputs import InputFile, find_inputs
 from turnfold.cli.instructions import Instructions
-from turnfold.cli.outputs import make_room, out_is_file, plan_targets
+from turnfold.cli.outputs import files_read, make_room, out_is_file, plan_targets
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
 from turnfold.cli.split import whole_number
 from turnfold.model.policy import Policy
@@ -121,7 +121,7 @@ def print_records(options: argparse.Namespace, instructions: Instructions) -> in
     from turnfold.cli.compaction import compact_file
 
     files, faults = inputs_of(options.paths, options.output)
-    targets = plan_targets(files, options.output, options.paths)
+    targets = plan_targets(files, options.output, options.paths, files_read(options))
     make_room(targets)
     show = _printer(options)
     failed = bool(faults)

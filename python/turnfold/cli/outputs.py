@@ -7,8 +7,8 @@ import stat
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import BinaryIO, Self, TextIO, get_args
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, BinaryIO, Final, Self, TextIO, get_args
 
 import msgspec
 
@@ -18,6 +18,11 @@ from turnfold.cli.packing import ByteSink, Packing, packing_of, packing_sink, zs
 from turnfold.cli.parquet import Table, TableSink, is_table
 from turnfold.cli.patterns import is_pattern
 from turnfold.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    import argparse
+
+NONE_READ: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -66,8 +71,19 @@ def out_is_file(out: str, arguments: Sequence[str]) -> bool:
     return Path(out).exists() or out.lower().endswith(SUFFIXES) or (suffix != "" and Path(out).suffix == suffix)
 
 
-def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str]) -> list[Target]:
-    """One target for each input, or a UsageError that says why OUT cannot take them. Writes nothing."""
+def files_read(options: "argparse.Namespace") -> dict[str, str]:
+    """Return the files that are read because an option names them, by the option; there may be no such file."""
+    named = {f"--{name}": getattr(options, name, None) for name in ("plan", "encoding")}
+    return {option: name for option, name in named.items() if name is not None}
+
+
+def plan_targets(
+    files: Sequence[InputFile], out: str, arguments: Sequence[str], read: Mapping[str, str] = NONE_READ
+) -> list[Target]:
+    """One target for each input, or a UsageError that says why OUT cannot take them. Writes nothing.
+
+    None of them is one of the inputs, or of the files `read` besides, by the options that name them.
+    """
     if not out:
         raise UsageError("OUT is empty: name a folder or a file")
     if out == "-":
@@ -82,17 +98,16 @@ def plan_targets(files: Sequence[InputFile], out: str, arguments: Sequence[str])
         if Path(out).exists() and not Path(out).is_dir():
             raise UsageError(f"OUT {show(out)} is a file and there is more than one input: name a folder")
         targets = [Target(file, Path(out) / file.relative) for file in files]
-    _refuse_collisions(targets)
+    _refuse_collisions(targets, _inputs(targets, read))
     return targets
 
 
-def refuse_taken(targets: Sequence[Target], named: Mapping[str, Path]) -> None:
-    """Raise a UsageError where a file that an option names, by the option, is an input, an output or another's."""
-    inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
-    taken = {
-        os.path.realpath(path): f"the output of {target.file.shown}" for target in targets for path in target.places
-    }
-    for option, path in named.items():
+def refuse_taken(targets: Sequence[Target], read: Mapping[str, str], written: Mapping[str, Path]) -> None:
+    """Raise a UsageError where a file to be `written`, by its option, is an input, an output or another option's."""
+    inputs = _inputs(targets, read)
+    outputs = ((place, target.file.shown) for target in targets for place in target.places)
+    taken = {os.path.realpath(place): f"the output of {shown}" for place, shown in outputs}
+    for option, path in written.items():
         place = os.path.realpath(path)
         shown = f"{option} {show(str(path))}"
         if (state := _identity(path, sys.stdout)) in inputs:
@@ -102,6 +117,14 @@ def refuse_taken(targets: Sequence[Target], named: Mapping[str, Path]) -> None:
         if path.is_dir():
             raise UsageError(f"{shown} is a folder: name a file")
         taken[place] = f"that of {option}"
+
+
+def _inputs(targets: Sequence[Target], read: Mapping[str, str]) -> dict[tuple[int, int], str]:
+    inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
+    for option, name in read.items():
+        if state := _identity(Path(name), sys.stdin):
+            inputs.setdefault(state, f"{show(name)} of {option}")
+    return inputs
 
 
 def _same_kind(file: InputFile, out: Path) -> Path:
@@ -123,8 +146,7 @@ def _kind(path: Path) -> tuple[Layout | None, Packing | None, bool]:
     return named_layout(path.name), packing_of(path.name), is_table(path.name)
 
 
-def _refuse_collisions(targets: Sequence[Target]) -> None:
-    inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
+def _refuse_collisions(targets: Sequence[Target], inputs: Mapping[tuple[int, int], str]) -> None:
     taken: dict[str, InputFile] = {}
     for target in targets:
         if target.path is None:

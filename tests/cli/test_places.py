@@ -1,10 +1,11 @@
-"""The files that options of `turnfold batch` name: the journal and the report never take the place of another file."""
+"""The files that options name: a journal, a report or an output never takes the place of another file."""
 
 import json
 import sqlite3
 from pathlib import Path
 
 import pytest
+from tokenizers import pre_tokenizers
 
 from turnfold.testing.generators import openai_chat
 
@@ -77,3 +78,25 @@ def test_the_folder_of_a_report_is_made(run, inputs, tmp_path):
     ran = run("batch", inputs, "-o", tmp_path / "out", *OPTIONS, "--report", tmp_path / "reports" / "last.html")
     assert ran.status == 0
     assert (tmp_path / "reports" / "last.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+def test_no_output_takes_the_place_of_what_an_option_reads(run, inputs, tmp_path):
+    plans = tmp_path / "plans.jsonl"
+    plans.write_text(run("plan", inputs, "--limit-tokens", "1200").out)
+    characters = "".join(pre_tokenizers.ByteLevel.alphabet())
+    model = {"type": "BPE", "vocab": {c: place for place, c in enumerate(characters)}, "merges": []}
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+    vocabulary = tmp_path / "tokenizer.jsonl"
+    vocabulary.write_text(json.dumps({"model": model, "pre_tokenizer": byte_level}))
+    before = contents(tmp_path)
+    encoded = ("--encoding", vocabulary, *OPTIONS)
+    for command in (
+        ("apply", inputs, "--plan", plans, "-o", plans),
+        ("compact", inputs, "-o", vocabulary, *encoded),
+        ("batch", inputs, "-o", vocabulary, *encoded),
+        ("batch", inputs, "-o", tmp_path / "out", "--report", vocabulary, *encoded),
+    ):
+        ran = run(*command)
+        assert ran.status == 2
+        assert "would overwrite the input" in ran.err
+        assert contents(tmp_path) == before
