@@ -264,12 +264,13 @@ def test_two_runs_share_a_journal(inputs, undisturbed, tmp_path):
 
 
 @pytest.mark.slow
-def test_ctrl_c_keeps_what_is_done(run, inputs, undisturbed, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_stops_it_keeps_what_is_done(run, inputs, undisturbed, tmp_path, number):
     process = start(inputs, tmp_path)
     assert read_lines(process, 20) == 20
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate()
-    assert process.returncode == 130, err.decode()
+    assert process.returncode == 128 + number, err.decode()
     assert b"--resume goes on with it" in err
     assert b"Traceback" not in err
     assert rows(tmp_path, "documents") >= 20

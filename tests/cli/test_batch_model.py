@@ -3,7 +3,10 @@
 import itertools
 import json
 import random
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -132,6 +135,35 @@ def test_a_thousand_transcripts_with_a_server_that_fails_a_tenth(run, tmp_path):
     lines = (out / "in.jsonl").read_bytes().splitlines()
     assert [index for index, line in enumerate(lines) if not line] == sorted(broken)
     assert all(f"Case {k}: ".encode() in line for k, line in enumerate(lines) if k not in broken)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_that_stops_it_keeps_what_was_answered(run, tmp_path, number):
+    source, out = tmp_path / "in.jsonl", tmp_path / "out"
+    source.write_bytes(b"\n".join(short_chat(k) for k in range(60)) + b"\n")
+    options = ["--now", "--limit-tokens", "400", "--keep-messages", "2", "--concurrency", "1", "--json"]
+    with server(Answer(completion(SAID))) as running:
+        command = ["batch", source, "-o", out, *options, *model(running)]
+        # With so small a pipe it waits for its reader, and is in work when it is stopped.
+        process = subprocess.Popen(
+            [sys.executable, "-m", "turnfold", *map(str, command)],
+            bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096,
+        )  # fmt: skip
+        assert process.stdout is not None
+        assert len([process.stdout.readline() for _ in range(2)]) == 2
+        process.send_signal(number)
+        _, err = process.communicate()
+        assert process.returncode == 128 + number, err.decode()
+        assert b"--resume goes on with it" in err
+        assert b"Traceback" not in err
+        assert not (out / "in.jsonl").exists()
+        asked = len(running.received)
+        assert run(*command, "--resume").status == 0
+        assert 2 <= asked < 60
+        # The one that was in work may have been answered to nobody.
+        assert 60 <= len(running.received) <= 61
+    assert [record["method"] for record in records(out / ".turnfold-journal")] == ["openai_compatible"] * 60
 
 
 def test_what_may_be_spent_is_a_limit(run, tmp_path):

@@ -134,17 +134,17 @@ def test_a_process_that_is_killed_takes_nothing_with_it(inputs, undisturbed, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["kill", "ctrl_c"])
-def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(run, inputs, undisturbed, tmp_path, way):
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_stopped_leaves_no_process_and_goes_on(run, inputs, undisturbed, tmp_path, number):
     process = start(inputs, tmp_path)
     assert read_lines(process, 12) == 12
     others = [os.pidfd_open(pid) for pid in children(process)]
-    if way == "kill":
+    if number == signal.SIGKILL:
         process.kill()
     else:
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
     _, err = process.communicate()
-    assert process.returncode == (-signal.SIGKILL if way == "kill" else 130), err.decode()
+    assert process.returncode == (-number if number == signal.SIGKILL else 128 + number), err.decode()
     assert b"Traceback" not in err
     assert len(others) == 2
     for descriptor in others:

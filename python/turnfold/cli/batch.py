@@ -67,7 +67,7 @@ costs at most.
 
 exit status: 0 every transcript was compacted or skipped; 1 a transcript or file failed, or --max-failures or
 --stop-after-seconds was reached; 2 the command line is wrong, OUT and the journal included (nothing was written);
-130 stopped by Ctrl-C."""
+130 stopped by Ctrl-C, 143 by SIGTERM, 129 by the end of its terminal."""
 
 _JOURNAL: Final = ".turnfold-journal"
 _MUCH_BYTES: Final = 8_000_000

@@ -18,6 +18,7 @@ from turnfold.cli.inputs import Document, recognised
 from turnfold.cli.instructions import Instructions
 from turnfold.cli.outputs import Target
 from turnfold.cli.reading import register_encoding
+from turnfold.cli.stopping import STOPPING
 
 if sys.platform == "linux":
     import fcntl
@@ -30,7 +31,9 @@ _PIPE_BYTES: Final = 1 << 20
 
 def serve() -> None:
     """Be that process: read work and write what came of it, until whoever gives it has ended."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # They reach all processes of a group: whoever gives the work stops it.
+    for number in (signal.SIGINT, *STOPPING):
+        signal.signal(number, signal.SIG_IGN)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # What some module prints is no answer.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

@@ -10,6 +10,7 @@ from typing import NamedTuple, NoReturn
 from turnfold._core import __version__
 from turnfold.cli import apply, batch, compact, count, demo, plan, prefix, repair, scan, split
 from turnfold.cli.faults import BROKEN_PIPE, INTERNAL, INTERRUPTED, UNREADABLE, UsageError, complain, printable
+from turnfold.cli.stopping import stopped_as_by_ctrl_c
 from turnfold.errors import ArgumentError, TurnfoldError, UnknownEncodingError
 
 _ABOUT = "Meter and compact the transcripts of LLM agents, offline."
@@ -65,6 +66,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = _parser().parse_args(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else UNREADABLE
+    with stopped_as_by_ctrl_c() as stopped:
+        status = _run(options)
+    return stopped.status if status == INTERRUPTED else status
+
+
+def _run(options: argparse.Namespace) -> int:
     try:
         status = int(_COMMANDS[options.command].run(options))
         sys.stdout.flush()
