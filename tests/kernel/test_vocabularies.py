@@ -298,6 +298,13 @@ UNFIT: list[tuple[str, Change]] = [
             (r"a*", "nothing at all"),
             (r"(a", "unclosed"),
             (r"\p{Nonsense}", "property"),
+            (r"a\>|b", "word edges"),
+            (r"[\pL]+", "without braces"),
+            (r"[\xe9]+", "without braces"),
+            (r"\U00000061", "escape"),
+            (r"\h+", "escape"),
+            (r"a{2}?b", "optional repetition"),
+            (r"(?U)a+", "flags"),
         ]
     ),
 ]

@@ -71,7 +71,7 @@ const GPT2: [&str; 3] = [
 ];
 const GPT2_POSSESSIVE: &str = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s";
 /// What two engines disagree on, or what this one does not know, with what to say about it.
-const REFUSED: [(&str, &str); 11] = [
+const REFUSED: [(&str, &str); 12] = [
     (
         "(?=",
         "look-ahead other than `\\s+(?!\\S)|\\s+` at the end is not known to the engine",
@@ -85,20 +85,16 @@ const REFUSED: [(&str, &str); 11] = [
     ("(?>", "an atomic group is not known to the engine"),
     ("\\b", "word edges mean different things to different engines"),
     ("\\B", "word edges mean different things to different engines"),
+    ("\\<", "word edges mean different things to different engines"),
+    ("\\>", "word edges mean different things to different engines"),
     ("\\w", "word characters mean different things to different engines"),
     ("\\W", "word characters mean different things to different engines"),
     ("[:", "named classes mean different things to different engines"),
-    ("(?x", "the flag x means different things to different engines"),
 ];
 /// The same, for patterns that were written for Oniguruma.
-const REFUSED_OF_ONIGURUMA: [(&str, &str); 13] = [
+const REFUSED_OF_ONIGURUMA: [(&str, &str); 8] = [
     ("^", "^ is the start of a line to Oniguruma"),
     ("$", "$ is the end of a line to Oniguruma"),
-    ("\\h", "\\h is a hexadecimal digit to Oniguruma"),
-    ("\\H", "\\H is no hexadecimal digit to Oniguruma"),
-    ("\\A", "anchors are not supported"),
-    ("\\z", "anchors are not supported"),
-    ("\\Z", "anchors are not supported"),
     ("--", "-- is a difference of classes to this engine"),
     ("~~", "~~ is a difference of classes to this engine"),
     ("{,", "{, is a count to Oniguruma only"),
@@ -106,6 +102,9 @@ const REFUSED_OF_ONIGURUMA: [(&str, &str); 13] = [
     ("(?s", "the flag s means different things to different engines"),
     ("(?-", "flags that are taken back are not supported"),
 ];
+/// What a letter behind a backslash may be in a pattern for Oniguruma: all others are letters to it, or mean something else
+/// to it than to this engine. A code point is `\u` and four digits, or `\x` and braces or two digits of an ASCII one.
+const ESCAPES_OF_ONIGURUMA: &str = "nrtfvasSdDpPxu";
 /// What may stand in a group that ignores case: letters that fold into one character each, in every engine.
 const FOLDED: &str = "'sdmtlrve|[]()?:";
 
@@ -206,12 +205,52 @@ fn quantified_twice(pattern: &str) -> bool {
     matches!(rest.first(), Some(b'*' | b'+' | b'?' | b'{'))
 }
 
+/// Whether the brace that ends at `at` says one number.
+fn is_fixed_count(pattern: &str, at: usize) -> bool {
+    let before = pattern.get(..at).unwrap_or_default();
+    before
+        .rsplit_once('{')
+        .is_some_and(|(_, count)| !count.is_empty() && count.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether the pattern starts with a group of flags that change what the end of a pattern means, or how it is written.
+fn has_unusual_flags(pattern: &str) -> bool {
+    pattern.strip_prefix("(?").is_some_and(|rest| {
+        let flags = rest.split([')', ':']).next().unwrap_or_default();
+        let are_flags = flags.chars().all(|flag| flag.is_ascii_alphabetic() || flag == '-');
+        are_flags && flags.contains(['U', 'u', 'x', 'R'])
+    })
+}
+
+/// What is wrong with the escape that a pattern for Oniguruma starts with, if it does.
+fn foreign_escape(pattern: &str) -> Option<&'static str> {
+    let rest = pattern.strip_prefix('\\')?;
+    let escaped = rest.chars().next()?;
+    if !escaped.is_alphabetic() {
+        return None;
+    }
+    let braced = rest[escaped.len_utf8()..].starts_with('{');
+    match escaped {
+        'p' | 'P' if !braced => Some("\\p without braces is a letter to Oniguruma"),
+        'x' if !braced && !rest.get(1..2).is_some_and(|digit| ("0"..="7").contains(&digit)) => {
+            Some("\\x without braces is a byte to Oniguruma")
+        }
+        _ if ESCAPES_OF_ONIGURUMA.contains(escaped) => None,
+        _ => Some("this escape means different things to different engines"),
+    }
+}
+
 /// Looks for what the engine would read otherwise than the pattern's own.
 fn check(pattern: &str, dialect: Dialect) -> Result<(), String> {
     let mut in_class = 0_usize;
     let mut rest = pattern;
     while let Some(first) = rest.chars().next() {
         let at = pattern.len() - rest.len();
+        if dialect == Dialect::Oniguruma && in_class == 0 && rest.starts_with("}?") && is_fixed_count(pattern, at) {
+            return Err(format!(
+                "{{n}}? is an optional repetition to Oniguruma only (byte {at})"
+            ));
+        }
         let quantified = quantified_twice(rest);
         if quantified && in_class == 0 {
             return Err(format!(
@@ -229,6 +268,12 @@ fn check(pattern: &str, dialect: Dialect) -> Result<(), String> {
             if in_class == 0 || !literal {
                 return Err(format!("{reason} (byte {at})"));
             }
+        }
+        if let Some(reason) = (dialect == Dialect::Oniguruma).then(|| foreign_escape(rest)).flatten() {
+            return Err(format!("{reason} (byte {at})"));
+        }
+        if in_class == 0 && has_unusual_flags(rest) {
+            return Err(format!("of flags only i, m and s are supported (byte {at})"));
         }
         if rest.starts_with("(?i") && in_class == 0 {
             let inside = rest
