@@ -145,7 +145,7 @@ def register_model(name: str, encoding: str, *, label: ModelLabel = "exact") -> 
 
     Names that are registered come before the table that ships, with a provider before them (`my-gateway/`) or without;
     the longest one decides. The same name again replaces what was said before. For the whole process; 4,096 at most.
-    Raises `UnknownEncodingError` for an encoding that is not there.
+    Raises `UnknownEncodingError` for an encoding that is not there, and an `ArgumentError` for an empty name.
     """
     _core.register_model(name, encoding, label)
 
@@ -232,10 +232,14 @@ class Statements:
 
 
 def _listed(texts: Iterable[str]) -> list[str] | tuple[str, ...]:
+    if isinstance(texts, str):
+        raise TypeError("texts are several: put one text into a list")
     return texts if isinstance(texts, list | tuple) else list(texts)
 
 
 def _checked(tokens: int) -> int:
+    if not isinstance(tokens, int):
+        raise TypeError(f"a number of tokens is an int, not {type(tokens).__name__}")
     if tokens < 0:
         raise ArgumentError(f"A number of tokens is not negative: {tokens}")
     return min(tokens, sys.maxsize)

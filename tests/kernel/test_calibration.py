@@ -1,6 +1,7 @@
 """A calibration comes to the ratio of what a provider reports, and says how sure it is."""
 
 import random
+from typing import Any
 
 import msgspec
 import pytest
@@ -102,3 +103,9 @@ def test_exact_counts_stay_near_themselves() -> None:
     for _ in range(10):
         calibration = calibration.observe(exact, 1_000)
     assert calibration.apply(exact) == TokenCount(1_000, 999, 1_001, "estimate")
+
+
+@pytest.mark.parametrize("usage", [-1, 1 << 64, 10**400, float("nan"), float("inf"), 5.0, None, "5"])
+def test_what_is_no_number_of_tokens_is_refused(usage: Any) -> None:
+    with pytest.raises(turnfold.TurnfoldError):
+        turnfold.Calibration().observe(estimated(1_000), usage)

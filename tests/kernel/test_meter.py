@@ -184,3 +184,60 @@ def test_a_block_is_counted_by_its_text(oracle: Oracle) -> None:
     assert spoken == len(oracle("o200k_base").encode_ordinary("Let me look."))
     assert called == sum(len(oracle("o200k_base").encode_ordinary(t)) for t in ("look", '{"path": "/tmp"}'))
     assert _core.encoding_for_model("gpt-4o") == ("o200k_base", "exact")
+
+
+SAID = "word " * 400
+ODD_CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("openai.chat", {"tool_calls": [{"id": "c", "type": "mcp", "mcp": {"name": "f", "arguments": SAID}}]}),
+    ("openai.chat", {"tool_calls": [{"id": "c", "type": "function", "function": SAID}]}),
+    ("openai.chat", {"tool_calls": [{"id": "c", "function": {"name": "f", "parameters": {"a": SAID}}}]}),
+    ("openai.chat", {"tool_calls": [{"id": "c", "function": {"name": "f", "arguments": None, "args": SAID}}]}),
+    ("openai.chat", {"function_call": {"name": "f", "parameters": SAID}}),
+    ("mistral.chat", {"content": "", "tool_calls": [{"id": "c", "type": "mcp", "mcp": {"input": SAID}}]}),
+    ("anthropic.messages", {"content": [{"type": "tool_use", "id": "c", "name": "f", "arguments": {"a": SAID}}]}),
+    ("bedrock.converse", {"content": [{"toolUse": {"toolUseId": "c", "name": "f", "arguments": {"a": SAID}}}]}),
+    ("gemini.contents", {"role": "model", "parts": [{"functionCall": {"name": "f", "arguments": {"a": SAID}}}]}),
+    ("openai.responses", {"type": "function_call", "call_id": "c", "name": "f", "parameters": {"a": SAID}}),
+]
+
+
+@pytest.mark.parametrize(("wire_format", "message"), ODD_CALLS)
+def test_a_call_of_an_unknown_shape_is_counted_by_its_json(wire_format: str, message: dict[str, Any]) -> None:
+    role = {} if "type" in message else {"role": "assistant"}
+    transcript = Transcript.from_messages([role | message], format=wire_format)
+    tokens = transcript.tokens()
+    assert tokens.lo >= 400 // 2
+    assert tokens.n >= 400
+    (block,) = [block for block in transcript.blocks(0) if block.kind == "tool_call"]
+    assert SAID in block.text
+
+
+def test_a_call_without_arguments_costs_its_name_alone() -> None:
+    call = {"id": "c", "type": "function", "index": 0, "function": {"name": "now"}}
+    given = {**call, "function": {"name": "now", "arguments": ""}}
+    bare, empty = (
+        Transcript.from_messages([{"role": "assistant", "tool_calls": [one]}], format="openai.chat").tokens()
+        for one in (call, given)
+    )
+    assert bare == empty
+
+
+def test_what_bedrock_hands_on_is_in_the_interval() -> None:
+    body = {"modelId": "anthropic.claude-sonnet-4-5", "messages": [{"role": "user", "content": [{"text": "Hi"}]}]}
+    tool = {"name": "find", "description": SAID, "input_schema": {"type": "object"}}
+    plain, handed_on = (
+        Transcript.from_json(json.dumps(one).encode(), format="bedrock.converse").tokens()
+        for one in (body, {**body, "additionalModelRequestFields": {"tools": [tool]}})
+    )
+    assert handed_on.n >= plain.n + 400
+    assert handed_on.hi >= plain.hi + 400
+    assert handed_on.lo >= plain.lo
+
+
+def test_required_fields_of_a_schema_are_looked_up() -> None:
+    # A list that was gone through for each of them would take minutes here.
+    fields = {f"field_{number}": {"type": "string"} for number in range(100_000)}
+    schema = {"type": "object", "properties": fields, "required": list(reversed(fields))}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": schema}}]
+    body = {"model": "gpt-4o", "messages": [{"role": "user", "content": "Hi"}], "tools": tools}
+    assert Transcript.from_json(json.dumps(body).encode()).tokens().n > 500_000

@@ -280,6 +280,10 @@ UNFIT: list[tuple[str, Change]] = [
         r"pretokenizers\[1\].*bytes instead of text",
         lambda root: root["pre_tokenizer"]["pretokenizers"].append({"type": "Digits", "individual_digits": True}),
     ),
+    ("added_tokens", lambda root: root.update(added_tokens=5)),
+    (r"pre_tokenizer\.pretokenizers", lambda root: root["pre_tokenizer"].update(pretokenizers=5)),
+    (r"normalizer\.normalizers", lambda root: root.update(normalizer={"type": "Sequence", "normalizers": 5})),
+    (r"model\.ignore_merges", lambda root: root["model"].update(ignore_merges="no")),
     *(
         (
             rf"cannot be run exactly.*{why}",
@@ -327,17 +331,35 @@ def test_what_is_no_vocabulary_file_is_refused(tmp_path: Path) -> None:
         (b"YQ== 0\nnonsense\n", "line 2"),
         (b"YQ== -1\n", "line 1"),
         (b"{", "no JSON"),
+        (b'{"a":' * 100_000, "no JSON"),
         (b'{"a": 1}', "no tokenizer.json"),
+        (b"[]", "no tokenizer.json"),
+        (b"\xef\xbb\xbf{}", "no tokenizer.json"),
         (b"YQ== 0\n", "0x00 has no token"),
         (b"YQ== 0\nYQ== 1\n", "twice"),
     ]:
         with pytest.raises(VocabularyError, match=why):
-            turnfold.register_vocabulary("test of nothing", content, pattern=GPT2 if content[:1] != b"{" else None)
+            turnfold.register_vocabulary(
+                "test of nothing", content, pattern=None if content.strip(b"\xef\xbb\xbf")[:1] in b"{[" else GPT2
+            )
     with pytest.raises(VocabularyError, match="pattern="):
         turnfold.register_vocabulary("test of nothing", b"YQ== 0\n")
     with pytest.raises(ArgumentError, match="leave both out"):
         turnfold.register_vocabulary("test of nothing", LLAMA3_FILE.encode(), pattern="a")
     with pytest.raises(FileNotFoundError):
         turnfold.register_vocabulary("test of nothing", tmp_path / "none")
+    with pytest.raises(ArgumentError, match="as bytes"):
+        turnfold.register_vocabulary("test of nothing", "YQ== 0\nYg== 1\n", pattern=GPT2)
+    wrongs: list[tuple[dict[str, Any], type[Exception], str]] = [
+        ({"special_tokens": {"<e>": -5}}, ArgumentError, "no id"),
+        ({"special_tokens": {5: 5}}, ArgumentError, "no text"),
+        ({"special_tokens": ["<e>"]}, TypeError, "maps texts to ids"),
+        ({"pattern": "\ud800"}, ArgumentError, "surrogate"),
+        ({"pattern": 5}, TypeError, "pattern is a str"),
+    ]
+    for wrong, kind, why in wrongs:
+        arguments: dict[str, Any] = {"pattern": GPT2, **wrong}
+        with pytest.raises(kind, match=why):
+            turnfold.register_vocabulary("test of nothing", b"YQ== 0\n", **arguments)
     with pytest.raises(UnknownEncodingError):
         turnfold.count("x", "test of nothing")

@@ -40,10 +40,12 @@ class Calibration(msgspec.Struct, frozen=True):
         """Return the calibration that has also seen a request of `count` for which the provider reported `usage`.
 
         `usage` is all input tokens, cached ones included. A count or a usage of 0 teaches nothing and changes nothing.
-        Raises an `ArgumentError` where `usage` is negative. O(reports).
+        Raises an `ArgumentError` where `usage` is no whole number, negative, or above what 64 bits hold. O(reports).
         """
-        if usage < 0:
-            raise ArgumentError(f"A number of tokens is not negative: {usage}")
+        if not isinstance(usage, int):
+            raise ArgumentError(f"usage is a whole number of tokens, not {usage!r}")
+        if not 0 <= usage < 1 << 64:
+            raise ArgumentError(f"A number of tokens is not negative, and has 64 bits at most: {usage}")
         if count.n == 0 or usage == 0:
             return self
         report = usage / count.n, math.log1p(count.n)

@@ -9,7 +9,7 @@ from turnfold import _core
 from turnfold.errors import ArgumentError, VocabularyError
 from turnfold.vocabularies.definition import Definition
 from turnfold.vocabularies.rank_file import rank_definition, read_ranks
-from turnfold.vocabularies.tokenizer_json import read_tokenizer_json
+from turnfold.vocabularies.tokenizer_json import BOM, read_tokenizer_json
 
 
 @runtime_checkable
@@ -43,6 +43,10 @@ def register_vocabulary(
     The same vocabulary again under the same name is no error. 29 vocabularies at most, which stay; some 0.3 s and 30 MB
     for 130,000 tokens. Other threads run meanwhile.
     """
+    if not isinstance(name, str):
+        raise TypeError(f"name is a str, not {type(name).__name__}")
+    _check_pattern(pattern)
+    _check_special(special_tokens)
     definition = _definition(source, pattern, special_tokens)
     _core.register_vocabulary(
         name,
@@ -54,6 +58,33 @@ def register_vocabulary(
     )
 
 
+def _check_pattern(pattern: object) -> None:
+    if not isinstance(pattern, str | None):
+        raise TypeError(f"pattern is a str, not {type(pattern).__name__}")
+    if pattern is not None and not _is_unicode(pattern):
+        raise ArgumentError("pattern holds half a surrogate pair, which no text has")
+
+
+def _check_special(tokens: object) -> None:
+    if tokens is None:
+        return
+    if not isinstance(tokens, Mapping):
+        raise TypeError(f"special_tokens maps texts to ids, and is no {type(tokens).__name__}")
+    for text, number in tokens.items():
+        if not isinstance(text, str) or not _is_unicode(text):
+            raise ArgumentError(f"special_tokens: {text!r} is no text")
+        if not isinstance(number, int) or not 0 <= number < 1 << 32:
+            raise ArgumentError(f"special_tokens[{text!r}]: {number!r} is no id, which is a whole number of 32 bits")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _definition(
     source: str | os.PathLike[str] | bytes | bytearray | memoryview | RankEncoding,
     pattern: str | None,
@@ -63,8 +94,16 @@ def _definition(
         special = source._special_tokens if special_tokens is None else special_tokens  # noqa: SLF001
         ranks = list(source._mergeable_ranks.items())  # noqa: SLF001
         return rank_definition(ranks, pattern or source._pat_str, list(special.items()))  # noqa: SLF001
-    content = bytes(source) if isinstance(source, bytes | bytearray | memoryview) else Path(source).read_bytes()
-    if content.lstrip()[:1] == b"{":
+    if isinstance(source, bytes | bytearray | memoryview):
+        content = bytes(source)
+    elif isinstance(source, str | os.PathLike):
+        if isinstance(source, str) and "\n" in source:
+            raise ArgumentError("source is a path here: pass the content of a file as bytes")
+        content = Path(source).read_bytes()
+    else:
+        raise TypeError(f"source is a path, bytes or a tiktoken.Encoding, not {type(source).__name__}")
+    content = content.removeprefix(BOM)
+    if content.lstrip()[:1] in {b"{", b"["}:
         if pattern is not None or special_tokens is not None:
             raise ArgumentError("A tokenizer.json brings its own pattern and special tokens: leave both out")
         return read_tokenizer_json(content)

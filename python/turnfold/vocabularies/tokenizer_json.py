@@ -24,6 +24,9 @@ _SPLITS: Final[Mapping[str, Split]] = {
     "MergedWithNext": "merged_with_next",
     "Contiguous": "contiguous",
 }
+_NUMBER: Final = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"
+"""What the step Digits takes for a number, by Unicode 17: the engine of the patterns lacks these two ranges."""
+BOM: Final = b"\xef\xbb\xbf"
 _SPECIAL_IN_PATTERNS: Final = frozenset("\\.+*?()|[]{}^$#&-~")
 
 
@@ -37,9 +40,11 @@ def _byte_characters() -> dict[str, int]:
 def read_tokenizer_json(content: bytes) -> Definition:
     """Read the file. Raises a `VocabularyError` with the place of what cannot be counted exactly."""
     try:
-        root = msgspec.json.decode(content)
-    except msgspec.DecodeError as error:
+        root = msgspec.json.decode(content.removeprefix(BOM))
+    except (msgspec.DecodeError, RecursionError) as error:
         raise VocabularyError(f"the file is no JSON: {error}") from None
+    if isinstance(root, dict) and root.get("added_tokens") is not None:
+        _list(root["added_tokens"], "added_tokens")
     if not isinstance(root, dict) or not isinstance(root.get("model"), dict):
         raise VocabularyError("the file has no `model`: it is no tokenizer.json")
     model = root["model"]
@@ -56,7 +61,7 @@ def read_tokenizer_json(content: bytes) -> Definition:
         merges=_merges(model.get("merges"), model["vocab"]),
         special_tokens=special_tokens,
         cuts=cuts,
-        whole_pieces=bool(model.get("ignore_merges")),
+        whole_pieces=_flag(model, "ignore_merges", "model"),
         nfc=_is_nfc(root.get("normalizer")),
         space_first=space_first,
     )
@@ -64,6 +69,19 @@ def read_tokenizer_json(content: bytes) -> Definition:
 
 def _refuse(place: str, why: str) -> NoReturn:
     raise VocabularyError(f"at `{place}`: {why}")
+
+
+def _list(value: object, place: str) -> Sequence[Any]:
+    if not isinstance(value, list):
+        _refuse(place, "a list is needed")
+    return value
+
+
+def _flag(component: Mapping[str, Any], name: str, place: str, *, default: bool = False) -> bool:
+    value = component.get(name)
+    if not isinstance(value, bool | None):
+        _refuse(f"{place}.{name}", f"{value!r} is neither true nor false")
+    return default if value is None else value
 
 
 def _tokens(vocabulary: object, added: Sequence[Any]) -> tuple[list[tuple[bytes, int]], list[tuple[str, int]]]:
@@ -107,7 +125,7 @@ def _is_nfc(normalizer: object, place: str = "normalizer") -> bool:
         return False
     kind = normalizer.get("type") if isinstance(normalizer, dict) else None
     if isinstance(normalizer, dict) and kind == "Sequence":
-        inner = normalizer.get("normalizers") or ()
+        inner = _list(normalizer.get("normalizers") or [], f"{place}.normalizers")
         found = [_is_nfc(one, f"{place}.normalizers[{index}]") for index, one in enumerate(inner)]
         return any(found)
     if kind != "NFC":
@@ -117,7 +135,7 @@ def _is_nfc(normalizer: object, place: str = "normalizer") -> bool:
 
 def _flat(component: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(component, dict) and component.get("type") == "Sequence":
-        for index, inner in enumerate(component.get("pretokenizers") or ()):
+        for index, inner in enumerate(_list(component.get("pretokenizers") or [], f"{place}.pretokenizers")):
             yield from _flat(inner, f"{place}.pretokenizers[{index}]")
     elif isinstance(component, dict):
         yield place, component
@@ -137,15 +155,15 @@ def _cuts(component: object) -> tuple[list[Cut], bool]:
             case "ByteLevel":
                 if index + 1 < len(steps):
                     _refuse(place, "steps behind ByteLevel see bytes instead of text, which is not supported")
-                space_first = bool(step.get("add_prefix_space", True))
+                space_first = _flag(step, "add_prefix_space", place, default=True)
                 if space_first and index:
                     _refuse(f"{place}.add_prefix_space", "a space before every piece is not supported")
-                if step.get("use_regex", True):
+                if _flag(step, "use_regex", place, default=True):
                     cuts.append((_GPT2, "oniguruma", "isolated", False))
             case "Split":
                 cuts.append(_split(step, place))
             case "Digits":
-                pattern = r"\p{N}" if step.get("individual_digits") else r"\p{N}+"
+                pattern = _NUMBER if _flag(step, "individual_digits", place) else f"{_NUMBER}+"
                 cuts.append((pattern, "oniguruma", "isolated", False))
             case kind:
                 _refuse(place, f"the pre-tokenizer {kind} is not known here: Split, Digits and ByteLevel are")
@@ -163,4 +181,4 @@ def _split(step: dict[str, Any], place: str) -> Cut:
             pattern = "".join(f"\\{c}" if c in _SPECIAL_IN_PATTERNS else c for c in literal)
         case _:
             _refuse(f"{place}.pattern", "a Regex or a String is needed")
-    return pattern, "oniguruma", _SPLITS[behavior], bool(step.get("invert"))
+    return pattern, "oniguruma", _SPLITS[behavior], _flag(step, "invert", place)

@@ -347,6 +347,8 @@ pub struct Head {
     pub remote: Option<Span>,
     /// The value that asks for a reply by a schema (`response_format`, `output_config`), which providers count.
     pub schema: Option<Span>,
+    /// Fields that the provider hands on to the model's own API as they are.
+    pub handed_on: Option<Span>,
     /// Whether the request turns the model's thinking on.
     pub thinking: bool,
     /// Whether the request demands a call, of any tool or of one.

@@ -205,6 +205,9 @@ pub(crate) fn register_model(
 ) -> PyResult<()> {
     attached(py, || {
         let (encoding, label) = (input::encoding(&encoding)?, label(label_name)?);
+        if name.is_empty() {
+            return Err(Fault::new("argument", "the name of a model is empty"));
+        }
         if models::add_model(&name, encoding, label) {
             return Ok(());
         }

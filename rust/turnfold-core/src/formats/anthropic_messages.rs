@@ -332,9 +332,12 @@ fn compaction(item: Value<'_>, fields: &Fields<'_>, place: Place, rows: &mut Row
     }
 }
 
+/// What a call says beside its input.
+const CALL_FIELDS: [&str; 7] = ["type", "id", "name", "input", "caller", "server_name", "cache_control"];
+
 fn call(item: Value<'_>, fields: &Fields<'_>, place: Place, server_side: bool, rows: &mut Rows) -> Block {
     rows.text(fields.name);
-    rows.text(fields.input);
+    rows.arguments(fields.input, item, &CALL_FIELDS);
     Block {
         call_id: fields.id.and_then(call_id),
         name: fields.name.and_then(literal),

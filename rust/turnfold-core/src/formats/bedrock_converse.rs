@@ -140,7 +140,9 @@ impl WireFormat for BedrockConverse {
         head.demands_call = choice.is_some_and(|c| c.get("any").is_some() || c.get("tool").is_some());
         let schema = body.get("outputConfig").and_then(|config| config.get("textFormat"));
         head.schema = schema.filter(|v| v.is_object()).map(Value::span);
-        head.thinking = body.get("additionalModelRequestFields").is_some_and(thinks);
+        let handed_on = body.get("additionalModelRequestFields");
+        head.handed_on = handed_on.filter(|v| v.is_object()).map(Value::span);
+        head.thinking = handed_on.is_some_and(thinks);
         let Some(system) = body.get("system").filter(|v| !v.is_null()) else {
             return;
         };
@@ -352,7 +354,7 @@ fn count_kind(item: Value<'_>, key: Value<'_>, value: Value<'_>, rows: &mut Rows
     match &*key.key() {
         b"toolUse" => {
             rows.text(value.get("name"));
-            rows.text(value.get("input"));
+            rows.arguments(value.get("input"), value, &["toolUseId", "name", "type", "input"]);
         }
         b"guardContent" => match open_text(item) {
             Some(text) => rows.text(Some(text)),

@@ -268,10 +268,16 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
         return rows.opaque(call, place);
     }
     let texts = rows.text_count();
-    let function = call.get("function").filter(|f| f.is_object()).unwrap_or(call);
+    let wrapped = call.get("function").filter(|f| f.is_object());
+    let function = wrapped.unwrap_or(call);
     let name = function.get("name");
     rows.text(name);
-    rows.text(function.get("arguments"));
+    let known: &[&str] = if wrapped.is_some() {
+        &["name"]
+    } else {
+        &["id", "type", "index", "name"]
+    };
+    rows.arguments(function.get("arguments"), function, known);
     let block = Block {
         call_id: call.get("id").and_then(call_id),
         name: name.and_then(literal),

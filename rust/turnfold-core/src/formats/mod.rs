@@ -312,6 +312,20 @@ impl Rows {
         });
     }
 
+    /// Adds the arguments of a call: where it has none by the name that the format gives them, what it says in fields
+    /// that are not `known`, by their JSON.
+    pub(crate) fn arguments(&mut self, arguments: Option<Value<'_>>, call: Value<'_>, known: &[&str]) {
+        if arguments.is_some_and(|given| !given.is_null()) {
+            return self.text(arguments);
+        }
+        for (_, value) in call
+            .fields()
+            .filter(|(key, _)| !known.iter().any(|name| key.is_text(name)))
+        {
+            self.text(Some(value));
+        }
+    }
+
     /// Adds encoded data that is counted by an allowance.
     pub fn data(&mut self, value: Value<'_>) {
         self.texts.push(TextSpan {

@@ -421,7 +421,7 @@ fn read_calls(fields: &Fields<'_>, rows: &mut Rows) {
             let texts = rows.text_count();
             let name = call.get("name");
             rows.text(name);
-            rows.text(call.get("arguments"));
+            rows.arguments(call.get("arguments"), call, &["name"]);
             let mut block = block_of(call, BlockKind::ToolCall, Place::Field("function_call"));
             block.name = name.and_then(literal);
             block.by_name = true;
@@ -431,6 +431,16 @@ fn read_calls(fields: &Fields<'_>, rows: &mut Rows) {
         }
     }
 }
+
+/// What a call says beside its function.
+const CALL_FIELDS: [&str; 6] = [
+    "id",
+    "type",
+    "index",
+    "name",
+    "extra_content",
+    "provider_specific_fields",
+];
 
 /// A call: `function{name,arguments}`, `custom{name,input}`, or a dialect's flat `name` and `arguments`.
 fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
@@ -458,7 +468,10 @@ fn read_call(call: Value<'_>, place: Place, rows: &mut Rows) {
         }
     }
     rows.text(name);
-    rows.text(arguments);
+    match wrapped {
+        Some(wrapped) => rows.arguments(arguments, wrapped, &["name"]),
+        None => rows.arguments(arguments, call, &CALL_FIELDS),
+    }
     let mut block = block_of(call, BlockKind::ToolCall, place);
     block.call_id = id.and_then(call_id);
     block.name = name.and_then(literal);

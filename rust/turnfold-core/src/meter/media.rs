@@ -84,8 +84,10 @@ fn number(bytes: &[u8], at: usize, width: usize, big_endian: bool) -> Option<u64
     })
 }
 
+/// A damaged header says anything: a side beyond what JPEG and GIF can say is not believed of the others either.
 fn sized(width: u64, height: u64) -> Option<Pixels> {
-    (width > 0 && height > 0).then_some(Pixels { width, height })
+    let sides = 1..=0xFFFF;
+    (sides.contains(&width) && sides.contains(&height)).then_some(Pixels { width, height })
 }
 
 fn png(bytes: &[u8]) -> Option<Pixels> {
@@ -164,6 +166,8 @@ mod tests {
             &[8, 6],
         ]
         .concat();
+        let damaged = [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice(), &[0xFF; 8], &[8, 6]].concat();
+        assert_eq!(image_pixels(&encode(&damaged)), None);
         let gif = [b"GIF89a".as_slice(), &[0x80, 2, 0xE0, 1, 0, 0, 0]].concat();
         let lossy = [
             b"RIFF\0\0\0\0WEBPVP8 ".as_slice(),

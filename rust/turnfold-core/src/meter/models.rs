@@ -116,20 +116,44 @@ pub fn encoding_for_model(model: &str) -> (Encoding, ModelLabel) {
     if let Some(found) = added(&lower, &names) {
         return found;
     }
+    // A vendor's name inside another one, as `my-claude-proxy`, says that the vocabulary is not a public one.
+    if ["claude", "gemini"].iter().any(|vendor| lower.contains(vendor)) {
+        return (Encoding::O200kBase, ModelLabel::Estimate);
+    }
     let known = names.iter().find_map(|name| {
         let family = FAMILIES
             .iter()
             .find(|(family, members, ..)| is_of(name, family, *members));
-        family.map(|&(_, _, encoding, label)| (encoding, label))
+        family.map(|&(_, _, encoding, label)| match label {
+            ModelLabel::Exact if is_borrowed(name) => (encoding, ModelLabel::Assumed),
+            label => (encoding, label),
+        })
     });
-    // A vendor's name inside another one, as `my-claude-proxy`, still says that the vocabulary is not a public one.
-    let inside = || {
-        let vendor = ["claude", "gemini"].iter().any(|vendor| lower.contains(vendor));
-        vendor.then_some((Encoding::O200kBase, ModelLabel::Estimate))
+    known.unwrap_or((Encoding::O200kBase, ModelLabel::Assumed))
+}
+
+/// Whether somebody else's model has a name that starts like one of `OpenAI`'s: `gpt-4-x-alpaca-13b`. It says its size, or
+/// what it was made from.
+fn is_borrowed(name: &str) -> bool {
+    const OTHERS: [&str; 11] = [
+        "alpaca",
+        "community",
+        "deepseek",
+        "distill",
+        "gemma",
+        "llama",
+        "mistral",
+        "phi",
+        "qwen",
+        "vicuna",
+        "wizard",
+    ];
+    let is_size = |part: &str| {
+        let digits = part.strip_suffix('b').unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
-    known
-        .or_else(inside)
-        .unwrap_or((Encoding::O200kBase, ModelLabel::Assumed))
+    let mut parts = name.split(['-', ':', '@', '.', '_']);
+    !name.starts_with("gpt-oss") && parts.any(|part| OTHERS.contains(&part) || is_size(part))
 }
 
 /// Adds a model and its variants (`name`, `name-...`, `name:...`, `name@...`), or changes what was added. Names that are
@@ -239,6 +263,10 @@ mod tests {
             ("gpt-4-turbo", Cl100kBase, Exact),
             ("gpt-4-0613", Cl100kBase, Exact),
             ("gpt-4x-of-somebody", O200kBase, Assumed),
+            ("openrouter/x/gpt-4-x-alpaca-13b", Cl100kBase, Assumed),
+            ("gpt-4:7b-community", Cl100kBase, Assumed),
+            ("somebody/o1-distill-qwen-7b", O200kBase, Assumed),
+            ("gpt-4o-claude", O200kBase, Estimate),
             ("gpt-4.7", O200kBase, Assumed),
             ("gpt-3.5-turbo", Cl100kBase, Exact),
             ("gpt-35-turbo-16k", Cl100kBase, Exact),

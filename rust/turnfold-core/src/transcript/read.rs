@@ -203,6 +203,7 @@ impl Head {
             output_limit: None,
             remote: None,
             schema: None,
+            handed_on: None,
             thinking: false,
             demands_call: false,
             caches: false,

@@ -144,7 +144,7 @@ fn read_payload(
         Payload::FunctionCall => {
             let fields = Fields::of(value);
             rows.text(fields.name);
-            rows.text(fields.args);
+            rows.arguments(fields.args, value, &CALL_FIELDS);
             paired(block_of(part, BlockKind::ToolCall, place), &fields)
         }
         Payload::FunctionResponse => response(part, value, place, rows),
@@ -174,7 +174,7 @@ fn read_payload(
         Payload::ToolCall => {
             let fields = Fields::of(value);
             rows.text(fields.name);
-            rows.text(fields.args);
+            rows.arguments(fields.args, value, &CALL_FIELDS);
             Block {
                 server_side: true,
                 by_name: fields.id.is_none(),
@@ -210,6 +210,18 @@ struct Fields<'d> {
     output: Option<Value<'d>>,
     non_blocking: bool,
 }
+
+/// What a call says beside its arguments.
+const CALL_FIELDS: [&str; 8] = [
+    "id",
+    "name",
+    "toolType",
+    "tool_type",
+    "args",
+    "willContinue",
+    "will_continue",
+    "scheduling",
+];
 
 impl<'d> Fields<'d> {
     fn of(value: Value<'d>) -> Self {

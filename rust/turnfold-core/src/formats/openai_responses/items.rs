@@ -335,12 +335,26 @@ fn is_media(part: Value<'_>) -> bool {
         .is_some_and(|kind| kinds.iter().any(|known| kind.is_text(known)))
 }
 
+/// What a call says beside its arguments, by whatever name these have.
+const CALL_FIELDS: [&str; 10] = [
+    "type",
+    "id",
+    "call_id",
+    "name",
+    "namespace",
+    "status",
+    "execution",
+    "server_label",
+    "created_by",
+    "caller",
+];
+
 /// A call that awaits its result. Kinds without a name of the tool are named by their type.
 fn call(item: Value<'_>, fields: &Fields<'_>, family: u8, rows: &mut Rows) -> Role {
     let texts = rows.text_count();
     let name = fields.name.filter(|n| n.is_string()).or(fields.kind);
     rows.text(name);
-    rows.text(fields.arguments);
+    rows.arguments(fields.arguments, item, &CALL_FIELDS);
     rows.text(fields.namespace);
     let call_id = match family {
         APPROVAL => fields.id,

@@ -162,7 +162,7 @@ pub(super) fn demand_of(head: &Head) -> TokenCount {
 
 /// Tool definitions and their prompt of 150 to 530 tokens. A tool that the provider defines hides a definition of up to
 /// 12,000 tokens (recorded: memory 1,570, web search 2,200 to 10,800, code execution 4,600).
-fn tool_tokens(tools: &[u8], tokens: u64, model: &str) -> TokenCount {
+pub(super) fn tool_tokens(tools: &[u8], tokens: u64, model: &str) -> TokenCount {
     let Ok(document) = Document::parse(tools) else {
         return TokenCount::ZERO;
     };

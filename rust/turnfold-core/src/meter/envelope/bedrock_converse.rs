@@ -8,7 +8,7 @@
 
 use turnfold_tokens::{Encoding, Tokenizer};
 
-use super::anthropic_messages::{AnthropicEnvelope, demand_of, prompt_of};
+use super::anthropic_messages::{self, AnthropicEnvelope, demand_of, prompt_of};
 use super::{Envelope, Reading, foreign_bytes, json_tokens, sealed, share, system_tokens, total};
 use crate::formats::Section;
 use crate::json::{Document, Value};
@@ -103,13 +103,17 @@ impl Envelope for BedrockEnvelope {
 
     fn request(&self, transcript: &Transcript, encoding: Encoding, model: &str, messages: TokenCount) -> TokenCount {
         let head = transcript.head();
+        let source = head.source.bytes();
         let memo = || {
             let mut parts = TokenCount::estimate(8, 0, 100)
                 + transcript.section_tokens_for(encoding, model, Section::System)
                 + transcript.section_tokens_for(encoding, model, Section::Tools);
             if let Some(schema) = head.schema {
-                let tokens = json_tokens(schema, head.source.bytes(), encoding);
+                let tokens = json_tokens(schema, source, encoding);
                 parts = parts + TokenCount::estimate(share(tokens, 120) + 80, 0, share(tokens, 250) + 400);
+            }
+            if let Some(fields) = head.handed_on {
+                parts = parts + handed_on_tokens(fields.of(source), json_tokens(fields, source, encoding), model);
             }
             if model.contains("claude") {
                 parts = parts + demand_of(head);
@@ -121,6 +125,19 @@ impl Envelope for BedrockEnvelope {
         };
         messages + head.counts.outside(encoding, model, memo)
     }
+}
+
+/// Fields for the model's own API: Claude's tools may stand there, the ones that its provider defines too. Which others it
+/// reads is not known.
+fn handed_on_tokens(fields: &[u8], tokens: u64, model: &str) -> TokenCount {
+    let Ok(document) = Document::parse(fields) else {
+        return TokenCount::ZERO;
+    };
+    let tools = document.root().get("tools").filter(|tools| tools.is_array());
+    let tools = tools.map_or(TokenCount::ZERO, |tools| {
+        anthropic_messages::tool_tokens(tools.raw(), tokens, model)
+    });
+    TokenCount::estimate(tools.n, tools.lo, tools.hi + tokens)
 }
 
 /// Tool definitions: a hidden prompt of the model's own and the definitions. A tool that the provider runs hides a

@@ -4,6 +4,8 @@
 //! `OpenAI`'s published harmony format has both ("Function calling", "Structured output"), and the recorded usage of
 //! gpt-4o, gpt-4.1 and gpt-5 agrees with the texts made here to the token, by the corrections in [`Functions::tokens`].
 
+use std::collections::HashSet;
+
 use turnfold_tokens::Tokenizer;
 
 use crate::json::{Document, Value};
@@ -124,12 +126,16 @@ fn members(schema: Option<Value<'_>>, out: &mut String) {
         .and_then(|s| s.get("properties"))
         .into_iter()
         .flat_map(Value::fields);
-    let required = schema.and_then(|s| s.get("required"));
+    let required: HashSet<_> = schema
+        .and_then(|s| s.get("required"))
+        .into_iter()
+        .flat_map(Value::items)
+        .map(Value::key)
+        .collect();
     for (name, property) in properties {
         comment(property.get("description"), out);
         push(Some(name), out);
-        let wanted = required.is_some_and(|names| names.items().any(|n| n.key() == name.key()));
-        out.push_str(if wanted { ": " } else { "?: " });
+        out.push_str(if required.contains(&name.key()) { ": " } else { "?: " });
         type_of(property, out);
         out.push(',');
         if let Some(default) = property.get("default") {
