@@ -33,8 +33,9 @@ def register_vocabulary(
     `source` is a tiktoken rank file or a `tokenizer.json`, as a path or as bytes, or a `tiktoken.Encoding`. A rank file
     says neither how text is cut nor which tokens are special: `pattern` must (in tiktoken's words), `special_tokens`
     may (they are decoded only). The patterns of gpt2, cl100k, o200k, Llama 3 and Qwen have scanners of their own; any
-    other is run by an engine that is linear in each piece, and one that needs more (look-around but for a last
-    `\s+(?!\S)|\s+`, possessive quantifiers) is refused.
+    other is run by an engine that takes time linear in what each search looks at (a pattern that looks far ahead for
+    each short piece takes the square), and one that needs more (look-around but for a last `\s+(?!\S)|\s+`,
+    possessive quantifiers) is refused.
 
     Counts are what tiktoken's `encode_ordinary` and the `tokenizers` package give for text without special and added
     tokens. What cannot be counted so raises a `VocabularyError` that says where it stands: other models than byte-level
