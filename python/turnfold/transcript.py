@@ -95,6 +95,8 @@ class Transcript:
         """Return a transcript with one message more. Everything before is shared, counts included."""
         if isinstance(message, Mapping):
             return type(self)(self.kernel.append(encode(message, len(self))), [*self._known(), message])
+        if not isinstance(message, bytes | bytearray | memoryview):
+            raise TypeError(f"a message is a mapping or its JSON as bytes, not {type(message).__name__}")
         return type(self)(self.kernel.append(message), None if self._objects is None else [*self._objects, None])
 
     def splice(self, parts: Sequence[range | bytes]) -> Self:

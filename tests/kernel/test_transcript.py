@@ -119,6 +119,12 @@ def test_an_appended_object_comes_back_even_where_the_others_were_bytes() -> Non
     assert longer.messages[0] is longer.messages[0]
 
 
+@pytest.mark.parametrize("given", [[], "x", 5, None])
+def test_append_says_what_a_message_is(given: Any) -> None:
+    with pytest.raises(TypeError, match="a message is a mapping or its JSON as bytes, not"):
+        Transcript.from_messages([{"role": "user", "content": "a"}], format="openai.chat").append(given)
+
+
 def test_append_puts_bytes_at_the_end_of_the_body() -> None:
     message = b'{"role" : "user", "content":"more"}'
     longer = Transcript.from_json(CHAT).append(message)
