@@ -4,7 +4,8 @@
 //! `OpenAI`'s published harmony format has both ("Function calling", "Structured output"), and the recorded usage of
 //! gpt-4o, gpt-4.1 and gpt-5 agrees with the texts made here to the token, by the corrections in [`Functions::tokens`].
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use turnfold_tokens::Tokenizer;
 
@@ -69,7 +70,7 @@ impl Functions {
                 properties.any(|(_, property)| property.get("description").is_some_and(|d| !d.key().is_empty()));
             self.inline += u64::from(!described);
             self.text.push_str(" = (_: ");
-            members(parameters, &mut self.text);
+            Types::of(parameters).members(parameters, &mut self.text);
             self.text.push_str(") => any;\n\n");
         }
     }
@@ -119,74 +120,115 @@ fn comment(description: Option<Value<'_>>, out: &mut String) {
     }
 }
 
-/// The properties of an object schema as the members of a type.
-fn members(schema: Option<Value<'_>>, out: &mut String) {
-    out.push_str("{\n");
-    let properties = schema
-        .and_then(|s| s.get("properties"))
-        .into_iter()
-        .flat_map(Value::fields);
-    let required: HashSet<_> = schema
-        .and_then(|s| s.get("required"))
-        .into_iter()
-        .flat_map(Value::items)
-        .map(Value::key)
-        .collect();
-    for (name, property) in properties {
-        comment(property.get("description"), out);
-        push(Some(name), out);
-        out.push_str(if required.contains(&name.key()) { ": " } else { "?: " });
-        type_of(property, out);
-        out.push(',');
-        if let Some(default) = property.get("default") {
-            out.push_str(" // default: ");
-            raw(default, out);
-        }
-        out.push('\n');
-    }
-    out.push('}');
+/// The definitions that a schema refers to. Which text a model reads in place of a reference is on no record; the type that it
+/// stands for is what it has to know, so it stands where it is first referred to, and its name from then on.
+struct Types<'d> {
+    unused: HashMap<Cow<'d, [u8]>, Value<'d>>,
+    /// How many definitions lie around what is written: a chain of them is bounded by nothing else.
+    depth: u32,
 }
 
-/// A schema as a type. Nesting is bounded by that of the document.
-fn type_of(schema: Value<'_>, out: &mut String) {
-    let choices = ["enum", "anyOf", "oneOf"]
-        .into_iter()
-        .find_map(|key| Some((key, schema.get(key)?)));
-    if let Some((key, choices)) = choices {
-        for (place, choice) in choices.items().enumerate() {
-            out.push_str(if place == 0 { "" } else { " | " });
-            if key == "enum" {
-                raw(choice, out);
-            } else {
-                type_of(choice, out);
+impl<'d> Types<'d> {
+    const DEEPEST: u32 = 64;
+    const PLACES: [&'static str; 2] = ["$defs", "definitions"];
+
+    fn of(schema: Option<Value<'d>>) -> Self {
+        let places = Self::PLACES.iter().filter_map(|place| schema?.get(place));
+        let definitions = places.flat_map(Value::fields);
+        Self {
+            unused: definitions.map(|(name, definition)| (name.key(), definition)).collect(),
+            depth: 0,
+        }
+    }
+
+    /// The properties of an object schema as the members of a type.
+    fn members(&mut self, schema: Option<Value<'d>>, out: &mut String) {
+        out.push_str("{\n");
+        let properties = schema
+            .and_then(|s| s.get("properties"))
+            .into_iter()
+            .flat_map(Value::fields);
+        let required: HashSet<_> = schema
+            .and_then(|s| s.get("required"))
+            .into_iter()
+            .flat_map(Value::items)
+            .map(Value::key)
+            .collect();
+        for (name, property) in properties {
+            comment(property.get("description"), out);
+            push(Some(name), out);
+            out.push_str(if required.contains(&name.key()) { ": " } else { "?: " });
+            self.type_of(property, out);
+            out.push(',');
+            if let Some(default) = property.get("default") {
+                out.push_str(" // default: ");
+                raw(default, out);
             }
+            out.push('\n');
         }
-        return;
+        out.push('}');
     }
-    if let Some(value) = schema.get("const") {
-        return raw(value, out);
-    }
-    let Some(kind) = schema.get("type") else {
-        return out.push_str("any");
-    };
-    if kind.is_array() {
-        for (place, one) in kind.items().enumerate() {
-            out.push_str(if place == 0 { "" } else { " | " });
-            push(Some(one), out);
+
+    /// A schema as a type. Nesting is bounded by that of the document, and of definitions.
+    fn type_of(&mut self, schema: Value<'d>, out: &mut String) {
+        if let Some(reference) = schema.get("$ref").and_then(Value::text) {
+            return self.referred(&reference, out);
         }
-        return;
-    }
-    match &*kind.key() {
-        b"integer" | b"number" => out.push_str("number"),
-        b"object" => members(Some(schema), out),
-        b"array" => {
-            match schema.get("items") {
-                Some(items) => type_of(items, out),
-                None => out.push_str("any"),
+        let choices = [("enum", " | "), ("anyOf", " | "), ("oneOf", " | "), ("allOf", " & ")]
+            .into_iter()
+            .find_map(|(key, between)| Some((key, between, schema.get(key)?)));
+        if let Some((key, between, choices)) = choices {
+            for (place, choice) in choices.items().enumerate() {
+                out.push_str(if place == 0 { "" } else { between });
+                if key == "enum" {
+                    raw(choice, out);
+                } else {
+                    self.type_of(choice, out);
+                }
             }
-            out.push_str("[]");
+            return;
         }
-        _ => push(Some(kind), out),
+        if let Some(value) = schema.get("const") {
+            return raw(value, out);
+        }
+        let Some(kind) = schema.get("type") else {
+            return out.push_str("any");
+        };
+        if kind.is_array() {
+            for (place, one) in kind.items().enumerate() {
+                out.push_str(if place == 0 { "" } else { " | " });
+                push(Some(one), out);
+            }
+            return;
+        }
+        match &*kind.key() {
+            b"integer" | b"number" => out.push_str("number"),
+            b"object" => self.members(Some(schema), out),
+            b"array" => {
+                match schema.get("items") {
+                    Some(items) => self.type_of(items, out),
+                    None => out.push_str("any"),
+                }
+                out.push_str("[]");
+            }
+            _ => push(Some(kind), out),
+        }
+    }
+
+    fn referred(&mut self, reference: &str, out: &mut String) {
+        let mut places = Self::PLACES.iter();
+        let name = places.find_map(|place| reference.strip_prefix("#/")?.strip_prefix(place)?.strip_prefix('/'));
+        let Some(name) = name else {
+            return out.push_str("any");
+        };
+        match self.unused.remove(name.as_bytes()) {
+            Some(definition) if self.depth < Self::DEEPEST => {
+                self.depth += 1;
+                self.type_of(definition, out);
+                self.depth -= 1;
+            }
+            _ => out.push_str(name),
+        }
     }
 }
 
@@ -242,6 +284,32 @@ mod tests {
         assert_eq!((found.inline, found.bare, found.hosted), (0, 1, 1));
         assert!(Functions::of(b"[]").is_none());
         assert!(Functions::of(b"nothing").is_none());
+    }
+
+    #[test]
+    fn what_a_schema_refers_to_stands_where_it_is_first() {
+        let parameters = r##"{"type":"object","required":["at"],"properties":{"at":{"$ref":"#/$defs/Place"},
+            "from":{"anyOf":[{"$ref":"#/$defs/Place"},{"type":"null"}]},"by":{"allOf":[{"$ref":"#/definitions/Way"}]},
+            "far":{"$ref":"other.json#/Far"}},"definitions":{"Way":{"enum":["road","sea"]}},
+            "$defs":{"Place":{"type":"object","properties":{"in":{"description":"Around it","$ref":"#/$defs/Place"}}}}}"##;
+        let tools = format!(r#"[{{"type":"function","name":"go","parameters":{parameters}}}]"#);
+        assert_eq!(
+            Functions::of(tools.as_bytes()).expect("functions").text,
+            "namespace functions {\n\ntype go = (_: {\nat: {\n// Around it\nin?: Place,\n},\nfrom?: Place | null,\n\
+             by?: \"road\" | \"sea\",\nfar?: any,\n}) => any;\n\n} // namespace functions"
+        );
+    }
+
+    #[test]
+    fn chains_of_definitions_end() {
+        let chain: Vec<String> = (0..20_000)
+            .map(|k| format!(r##""d{k}":{{"type":"array","items":{{"$ref":"#/$defs/d{}"}}}}"##, k + 1))
+            .collect();
+        let properties = r##"{"a":{"$ref":"#/$defs/d0"}}"##;
+        let parameters = format!(r#"{{"properties":{properties},"$defs":{{{}}}}}"#, chain.join(","));
+        let tools = format!(r#"[{{"type":"function","name":"go","parameters":{parameters}}}]"#);
+        let text = Functions::of(tools.as_bytes()).expect("functions").text;
+        assert!(text.contains(&format!("d64{}", "[]".repeat(64))), "{text}");
     }
 
     /// Functions of one parameter and of none, and a schema, in the forms of which usage is on record.
