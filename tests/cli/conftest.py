@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tokenizers import pre_tokenizers
 
 from turnfold.cli import main
 
@@ -86,3 +87,11 @@ def long() -> bytes:
         messages.append({"role": "tool", "tool_call_id": f"c{turn}", "content": f"line {turn} of the file\n" * 60})
     messages += [{"role": "assistant", "content": "All read."}, {"role": "user", "content": "Now fix it."}]
     return json.dumps({"model": "gpt-4o", "messages": messages, "x_unknown": [1.50, "kept"]}, indent=1).encode()
+
+
+@pytest.fixture
+def byte_level() -> dict[str, Any]:
+    """A `tokenizer.json` whose tokens are the bytes."""
+    characters = pre_tokenizers.ByteLevel.alphabet()
+    model = {"type": "BPE", "vocab": {c: place for place, c in enumerate("".join(characters))}, "merges": []}
+    return {"model": model, "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}}

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from tokenizers import pre_tokenizers
 
 import turnfold.meter
 
@@ -35,15 +34,13 @@ def test_count_takes_an_encoding_or_a_model(run, file):
     assert (ran.status, ran.out, ran.err.count("\n")) == (2, "", 1)
 
 
-def test_count_takes_the_path_of_a_tokenizer_json(run, file, tmp_path):
-    characters = "".join(pre_tokenizers.ByteLevel.alphabet())
-    model = {"type": "BPE", "vocab": {c: place for place, c in enumerate(characters)}, "merges": []}
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
+def test_count_takes_the_path_of_a_tokenizer_json(run, file, tmp_path, byte_level):
     path = tmp_path / "tokenizer.json"
-    path.write_text(json.dumps({"model": model, "pre_tokenizer": byte_level}))
+    path.write_text(json.dumps(byte_level))
     (record,) = run("count", file, "--json", "--by-message", "--encoding", str(path)).records
     assert record["by_message"][1]["blocks"] == [len("List the services.")]
-    path.write_text(json.dumps({"model": model}))
+    del byte_level["pre_tokenizer"]
+    path.write_text(json.dumps(byte_level))
     ran = run("count", file, "--encoding", str(path))
     assert (ran.status, ran.out) == (2, "")
     assert "pre_tokenizer" in ran.err

@@ -5,7 +5,6 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from tokenizers import pre_tokenizers
 
 from turnfold.testing.generators import openai_chat
 
@@ -80,14 +79,11 @@ def test_the_folder_of_a_report_is_made(run, inputs, tmp_path):
     assert (tmp_path / "reports" / "last.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
-def test_no_output_takes_the_place_of_what_an_option_reads(run, inputs, tmp_path):
+def test_no_output_takes_the_place_of_what_an_option_reads(run, inputs, tmp_path, byte_level):
     plans = tmp_path / "plans.jsonl"
     plans.write_text(run("plan", inputs, "--limit-tokens", "1200").out)
-    characters = "".join(pre_tokenizers.ByteLevel.alphabet())
-    model = {"type": "BPE", "vocab": {c: place for place, c in enumerate(characters)}, "merges": []}
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": True}
     vocabulary = tmp_path / "tokenizer.jsonl"
-    vocabulary.write_text(json.dumps({"model": model, "pre_tokenizer": byte_level}))
+    vocabulary.write_text(json.dumps(byte_level))
     before = contents(tmp_path)
     encoded = ("--encoding", vocabulary, *OPTIONS)
     for command in (

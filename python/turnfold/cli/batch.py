@@ -18,7 +18,7 @@ from turnfold.cli.display import number, write_record, write_records, write_text
 from turnfold.cli.faults import FOUND, INTERRUPTED, OK, UsageError, complain, printable
 from turnfold.cli.inputs import InputFile
 from turnfold.cli.instructions import Instructions
-from turnfold.cli.outputs import Target, files_read, make_room, out_is_file, plan_targets, refuse_taken
+from turnfold.cli.outputs import Target, files_read, make_room, out_is_file, plan_targets
 from turnfold.cli.progress import progress
 from turnfold.cli.reading import INPUTS_HELP, add_encoding, add_paths, wanted_of
 from turnfold.cli.split import whole_number
@@ -107,15 +107,14 @@ def run(options: argparse.Namespace) -> int:
     if options.output is None or options.output == "-":
         raise UsageError("-o OUT is missing: name a folder" if options.output is None else "a batch writes to files")
     files, faults = inputs_of(options.paths, options.output)
-    targets = plan_targets(files, options.output, options.paths, files_read(options))
     journal_path = _journal_path(options)
-    written = {"--journal": journal_path}
+    written = {"--journal": str(journal_path)}
     if options.report is not None:
-        written["--report"] = Path(options.report)
-    refuse_taken(targets, files_read(options), written)
+        written["--report"] = options.report
+    targets = plan_targets(files, options.output, options.paths, files_read(options), written)
     make_room(targets)
-    for path in written.values():
-        path.parent.mkdir(parents=True, exist_ok=True)
+    for name in written.values():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
     _make_ready(options, journal_path)
     missing = [failed_record(fault) for fault in faults]
     for fault, record in zip(faults, missing, strict=True):

@@ -22,7 +22,7 @@ from turnfold.errors import MissingExtraError
 if TYPE_CHECKING:
     import argparse
 
-NONE_READ: Final[Mapping[str, str]] = MappingProxyType({})
+NO_FILES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -78,11 +78,16 @@ def files_read(options: "argparse.Namespace") -> dict[str, str]:
 
 
 def plan_targets(
-    files: Sequence[InputFile], out: str, arguments: Sequence[str], read: Mapping[str, str] = NONE_READ
+    files: Sequence[InputFile],
+    out: str,
+    arguments: Sequence[str],
+    read: Mapping[str, str] = NO_FILES,
+    written: Mapping[str, str] = NO_FILES,
 ) -> list[Target]:
     """One target for each input, or a UsageError that says why OUT cannot take them. Writes nothing.
 
-    None of them is one of the inputs, or of the files `read` besides, by the options that name them.
+    Neither they nor the files to be `written` besides, by the options that name them, take the place of an input, of
+    a file `read` besides, or of each other.
     """
     if not out:
         raise UsageError("OUT is empty: name a folder or a file")
@@ -98,33 +103,8 @@ def plan_targets(
         if Path(out).exists() and not Path(out).is_dir():
             raise UsageError(f"OUT {show(out)} is a file and there is more than one input: name a folder")
         targets = [Target(file, Path(out) / file.relative) for file in files]
-    _refuse_collisions(targets, _inputs(targets, read))
+    _refuse_collisions(targets, read, written)
     return targets
-
-
-def refuse_taken(targets: Sequence[Target], read: Mapping[str, str], written: Mapping[str, Path]) -> None:
-    """Raise a UsageError where a file to be `written`, by its option, is an input, an output or another option's."""
-    inputs = _inputs(targets, read)
-    outputs = ((place, target.file.shown) for target in targets for place in target.places)
-    taken = {os.path.realpath(place): f"the output of {shown}" for place, shown in outputs}
-    for option, path in written.items():
-        place = os.path.realpath(path)
-        shown = f"{option} {show(str(path))}"
-        if (state := _identity(path, sys.stdout)) in inputs:
-            raise UsageError(f"{shown} would overwrite the input {inputs[state]}: name another file")
-        if place in taken:
-            raise UsageError(f"{shown} is {taken[place]}, too: name another file")
-        if path.is_dir():
-            raise UsageError(f"{shown} is a folder: name a file")
-        taken[place] = f"that of {option}"
-
-
-def _inputs(targets: Sequence[Target], read: Mapping[str, str]) -> dict[tuple[int, int], str]:
-    inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
-    for option, name in read.items():
-        if state := _identity(Path(name), sys.stdin):
-            inputs.setdefault(state, f"{show(name)} of {option}")
-    return inputs
 
 
 def _same_kind(file: InputFile, out: Path) -> Path:
@@ -146,20 +126,35 @@ def _kind(path: Path) -> tuple[Layout | None, Packing | None, bool]:
     return named_layout(path.name), packing_of(path.name), is_table(path.name)
 
 
-def _refuse_collisions(targets: Sequence[Target], inputs: Mapping[tuple[int, int], str]) -> None:
+def _refuse_collisions(targets: Sequence[Target], read: Mapping[str, str], written: Mapping[str, str]) -> None:
+    inputs = {state: target.file.shown for target in targets if (state := _identity(target.file.path, sys.stdin))}
+    for option, name in read.items():
+        if state := _identity(Path(name), sys.stdin):
+            inputs.setdefault(state, f"{show(name)} of {option}")
     taken: dict[str, InputFile] = {}
     for target in targets:
         if target.path is None:
-            _refuse_input(_identity(None, sys.stdout), inputs)
+            _refuse_input("OUT", _identity(None, sys.stdout), inputs)
         for path in target.places:
             place = os.path.realpath(path)
             if place in taken:
                 raise UsageError(_collision(taken[place], target.file, path))
             taken[place] = target.file
             # By the path that it will have: the way there may lead through folders that are made first.
-            _refuse_input(_identity(Path(place), sys.stdout), inputs)
+            _refuse_input("OUT", _identity(Path(place), sys.stdout), inputs)
             if path.exists() and not path.is_file():
                 raise UsageError(f"OUT {show(str(path))} is there and no regular file: name another place")
+    options: dict[str, str] = {}
+    for option, name in written.items():
+        place, shown = os.path.realpath(name), f"{option} {show(name)}"
+        _refuse_input(shown, _identity(Path(place), sys.stdout), inputs)
+        if place in taken:
+            raise UsageError(f"{shown} is the output of {taken[place].shown}, too: name another file")
+        if place in options:
+            raise UsageError(f"{shown} is that of {options[place]}, too: name another file")
+        if Path(place).is_dir():
+            raise UsageError(f"{shown} is a folder: name a file")
+        options[place] = option
 
 
 def _collision(first: InputFile, second: InputFile, path: Path) -> str:
@@ -168,9 +163,9 @@ def _collision(first: InputFile, second: InputFile, path: Path) -> str:
     return f"{first.shown} and {second.shown} would both be written to {show(str(path))}"
 
 
-def _refuse_input(written: tuple[int, int] | None, inputs: Mapping[tuple[int, int], str]) -> None:
+def _refuse_input(named: str, written: tuple[int, int] | None, inputs: Mapping[tuple[int, int], str]) -> None:
     if written is not None and written in inputs:
-        raise UsageError(f"OUT would overwrite the input {inputs[written]}: name another place")
+        raise UsageError(f"{named} would overwrite the input {inputs[written]}: name another place")
 
 
 def _identity(path: Path | None, stream: TextIO) -> tuple[int, int] | None:

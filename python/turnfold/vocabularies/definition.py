@@ -26,3 +26,8 @@ class Definition(msgspec.Struct, frozen=True):
     whole_pieces: bool
     nfc: bool = False
     space_first: bool = False
+
+
+def is_id(number: object) -> bool:
+    """Whether it can be the id, or rank, of a token."""
+    return isinstance(number, int) and 0 <= number < 1 << 32

@@ -4,7 +4,7 @@ import base64
 import binascii
 
 from turnfold.errors import VocabularyError
-from turnfold.vocabularies.definition import Cut, Definition
+from turnfold.vocabularies.definition import Cut, Definition, is_id
 
 
 def rank_definition(ranks: list[tuple[bytes, int]], pattern: str, special_tokens: list[tuple[str, int]]) -> Definition:
@@ -28,6 +28,6 @@ def read_ranks(content: bytes) -> list[tuple[bytes, int]]:
                 f"line {number} is no token in base64 and its rank, as a tiktoken file has them, and the file is no "
                 "tokenizer.json either: of a SentencePiece model take the tokenizer.json, if its type is byte-level BPE"
             ) from None
-        if not 0 <= ranks[-1][1] < 1 << 32:
+        if not is_id(ranks[-1][1]):
             raise VocabularyError(f"line {number}: a rank is from 0 to 4294967295")
     return ranks

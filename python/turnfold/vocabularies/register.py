@@ -1,5 +1,6 @@
 """Registering a vocabulary under a name."""
 
+import codecs
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -7,9 +8,9 @@ from typing import Protocol, runtime_checkable
 
 from turnfold import _core
 from turnfold.errors import ArgumentError, VocabularyError
-from turnfold.vocabularies.definition import Definition
+from turnfold.vocabularies.definition import Definition, is_id
 from turnfold.vocabularies.rank_file import rank_definition, read_ranks
-from turnfold.vocabularies.tokenizer_json import BOM, read_tokenizer_json
+from turnfold.vocabularies.tokenizer_json import read_tokenizer_json
 
 
 @runtime_checkable
@@ -74,7 +75,7 @@ def _check_special(tokens: object) -> None:
     for text, number in tokens.items():
         if not isinstance(text, str) or not _is_unicode(text):
             raise ArgumentError(f"special_tokens: {text!r} is no text")
-        if not isinstance(number, int) or not 0 <= number < 1 << 32:
+        if not is_id(number):
             raise ArgumentError(f"special_tokens[{text!r}]: {number!r} is no id, which is a whole number of 32 bits")
 
 
@@ -103,7 +104,7 @@ def _definition(
         content = Path(source).read_bytes()
     else:
         raise TypeError(f"source is a path, bytes or a tiktoken.Encoding, not {type(source).__name__}")
-    content = content.removeprefix(BOM)
+    content = content.removeprefix(codecs.BOM_UTF8)
     if content.lstrip()[:1] in {b"{", b"["}:
         if pattern is not None or special_tokens is not None:
             raise ArgumentError("A tokenizer.json brings its own pattern and special tokens: leave both out")

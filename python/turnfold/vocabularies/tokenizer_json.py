@@ -11,7 +11,7 @@ from typing import Any, Final, NoReturn
 import msgspec
 
 from turnfold.errors import VocabularyError
-from turnfold.vocabularies.definition import Cut, Definition, Split
+from turnfold.vocabularies.definition import Cut, Definition, Split, is_id
 
 _BYTE_LEVEL_ONLY: Final = (
     "only byte-level BPE can be counted exactly; register the model's tiktoken file, if it has one"
@@ -26,7 +26,6 @@ _SPLITS: Final[Mapping[str, Split]] = {
 }
 _NUMBER: Final = r"[\p{N}\x{11DE0}-\x{11DE9}\x{16FF4}-\x{16FF6}]"
 """What the step Digits takes for a number, by Unicode 17: the engine of the patterns lacks these two ranges."""
-BOM: Final = b"\xef\xbb\xbf"
 _SPECIAL_IN_PATTERNS: Final = frozenset("\\.+*?()|[]{}^$#&-~")
 
 
@@ -40,11 +39,9 @@ def _byte_characters() -> dict[str, int]:
 def read_tokenizer_json(content: bytes) -> Definition:
     """Read the file. Raises a `VocabularyError` with the place of what cannot be counted exactly."""
     try:
-        root = msgspec.json.decode(content.removeprefix(BOM))
+        root = msgspec.json.decode(content)
     except (msgspec.DecodeError, RecursionError) as error:
         raise VocabularyError(f"the file is no JSON: {error}") from None
-    if isinstance(root, dict) and root.get("added_tokens") is not None:
-        _list(root["added_tokens"], "added_tokens")
     if not isinstance(root, dict) or not isinstance(root.get("model"), dict):
         raise VocabularyError("the file has no `model`: it is no tokenizer.json")
     model = root["model"]
@@ -55,7 +52,7 @@ def read_tokenizer_json(content: bytes) -> Definition:
         if model.get(field):
             _refuse(f"model.{field}", f"{model[field]!r} changes what is counted: {_BYTE_LEVEL_ONLY}")
     cuts, space_first = _cuts(root.get("pre_tokenizer"))
-    tokens, special_tokens = _tokens(model.get("vocab"), root.get("added_tokens") or ())
+    tokens, special_tokens = _tokens(model.get("vocab"), _list(root, "added_tokens"))
     return Definition(
         tokens=tokens,
         merges=_merges(model.get("merges"), model["vocab"]),
@@ -71,10 +68,11 @@ def _refuse(place: str, why: str) -> NoReturn:
     raise VocabularyError(f"at `{place}`: {why}")
 
 
-def _list(value: object, place: str) -> Sequence[Any]:
-    if not isinstance(value, list):
-        _refuse(place, "a list is needed")
-    return value
+def _list(component: Mapping[str, Any], name: str, place: str = "") -> Sequence[Any]:
+    value = component.get(name)
+    if not isinstance(value, list | None):
+        _refuse(f"{place}{name}", "a list is needed")
+    return value or ()
 
 
 def _flag(component: Mapping[str, Any], name: str, place: str, *, default: bool = False) -> bool:
@@ -85,7 +83,7 @@ def _flag(component: Mapping[str, Any], name: str, place: str, *, default: bool 
 
 
 def _tokens(vocabulary: object, added: Sequence[Any]) -> tuple[list[tuple[bytes, int]], list[tuple[str, int]]]:
-    if not isinstance(vocabulary, dict) or not all(_is_id(number) for number in vocabulary.values()):
+    if not isinstance(vocabulary, dict) or not all(is_id(number) for number in vocabulary.values()):
         _refuse("model.vocab", "an object of tokens and their ids is needed")
     characters = _byte_characters()
     tokens, special = [], {}
@@ -97,13 +95,9 @@ def _tokens(vocabulary: object, added: Sequence[Any]) -> tuple[list[tuple[bytes,
             special[number] = text
     taken = {number for _, number in tokens}
     for token in added:
-        if isinstance(token, dict) and _is_id(token.get("id")) and token["id"] not in taken:
+        if isinstance(token, dict) and is_id(token.get("id")) and token["id"] not in taken:
             special[token["id"]] = str(token.get("content"))
     return tokens, [(text, number) for number, text in special.items()]
-
-
-def _is_id(number: object) -> bool:
-    return isinstance(number, int) and 0 <= number < 1 << 32
 
 
 def _merges(merges: object, vocabulary: Mapping[str, int]) -> list[tuple[int, int]]:
@@ -125,7 +119,7 @@ def _is_nfc(normalizer: object, place: str = "normalizer") -> bool:
         return False
     kind = normalizer.get("type") if isinstance(normalizer, dict) else None
     if isinstance(normalizer, dict) and kind == "Sequence":
-        inner = _list(normalizer.get("normalizers") or [], f"{place}.normalizers")
+        inner = _list(normalizer, "normalizers", f"{place}.")
         found = [_is_nfc(one, f"{place}.normalizers[{index}]") for index, one in enumerate(inner)]
         return any(found)
     if kind != "NFC":
@@ -135,7 +129,7 @@ def _is_nfc(normalizer: object, place: str = "normalizer") -> bool:
 
 def _flat(component: object, place: str) -> Iterator[tuple[str, dict[str, Any]]]:
     if isinstance(component, dict) and component.get("type") == "Sequence":
-        for index, inner in enumerate(_list(component.get("pretokenizers") or [], f"{place}.pretokenizers")):
+        for index, inner in enumerate(_list(component, "pretokenizers", f"{place}.")):
             yield from _flat(inner, f"{place}.pretokenizers[{index}]")
     elif isinstance(component, dict):
         yield place, component

@@ -116,20 +116,26 @@ pub fn encoding_for_model(model: &str) -> (Encoding, ModelLabel) {
     if let Some(found) = added(&lower, &names) {
         return found;
     }
-    // A vendor's name inside another one, as `my-claude-proxy`, says that the vocabulary is not a public one.
-    if ["claude", "gemini"].iter().any(|vendor| lower.contains(vendor)) {
-        return (Encoding::O200kBase, ModelLabel::Estimate);
-    }
     let known = names.iter().find_map(|name| {
         let family = FAMILIES
             .iter()
             .find(|(family, members, ..)| is_of(name, family, *members));
         family.map(|&(_, _, encoding, label)| match label {
+            ModelLabel::Exact if names_vendor(name) => NOT_PUBLIC,
             ModelLabel::Exact if is_borrowed(name) => (encoding, ModelLabel::Assumed),
             label => (encoding, label),
         })
     });
-    known.unwrap_or((Encoding::O200kBase, ModelLabel::Assumed))
+    known
+        .or_else(|| names_vendor(&lower).then_some(NOT_PUBLIC))
+        .unwrap_or((Encoding::O200kBase, ModelLabel::Assumed))
+}
+
+const NOT_PUBLIC: (Encoding, ModelLabel) = (Encoding::O200kBase, ModelLabel::Estimate);
+
+/// Whether a vendor's name stands in another one, as in `my-claude-proxy`: the vocabulary is not a public one.
+fn names_vendor(name: &str) -> bool {
+    ["claude", "gemini"].iter().any(|vendor| name.contains(vendor))
 }
 
 /// Whether somebody else's model has a name that starts like one of `OpenAI`'s: `gpt-4-x-alpaca-13b`. It says its size, or
@@ -267,6 +273,8 @@ mod tests {
             ("gpt-4:7b-community", Cl100kBase, Assumed),
             ("somebody/o1-distill-qwen-7b", O200kBase, Assumed),
             ("gpt-4o-claude", O200kBase, Estimate),
+            ("my-claude-proxy", O200kBase, Estimate),
+            ("claude-gateway/gpt-4o", O200kBase, Exact),
             ("gpt-4.7", O200kBase, Assumed),
             ("gpt-3.5-turbo", Cl100kBase, Exact),
             ("gpt-35-turbo-16k", Cl100kBase, Exact),

@@ -269,7 +269,9 @@ fn check(pattern: &str, dialect: Dialect) -> Result<(), String> {
                 return Err(format!("{reason} (byte {at})"));
             }
         }
-        if let Some(reason) = (dialect == Dialect::Oniguruma).then(|| foreign_escape(rest)).flatten() {
+        if dialect == Dialect::Oniguruma
+            && let Some(reason) = foreign_escape(rest)
+        {
             return Err(format!("{reason} (byte {at})"));
         }
         if in_class == 0 && has_unusual_flags(rest) {
