@@ -1,6 +1,8 @@
 """A batch with a journal: what is done is handed over again and nobody is asked, however the first run ended."""
 
+import os
 import sqlite3
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -297,6 +299,19 @@ def test_entries_have_policies_and_formats_and_errors_have_places(backend: Backe
         assert run[0].transcript is not None
 
     run_virtual(main, backend)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+def test_only_the_owner_reads_a_new_journal(tmp_path: Path) -> None:
+    with Journal(tmp_path / "j") as journal:
+        journal.remember(b"key", b"reply")
+        modes = {file.name: stat.S_IMODE(file.stat().st_mode) for file in tmp_path.glob("j*") if file.suffix != ".lock"}
+    assert modes == {"j": 0o600, "j-wal": 0o600, "j-shm": 0o600}
+
+
+def test_a_journal_where_none_can_be_made(tmp_path: Path) -> None:
+    with pytest.raises(JournalError, match="j cannot be opened as a journal"):
+        Journal(tmp_path / "missing" / "j")
 
 
 def test_a_journal_that_cannot_be_written_ends_the_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

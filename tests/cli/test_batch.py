@@ -73,14 +73,14 @@ def undisturbed(run, inputs, tmp_path_factory):
     return contents(out), ran.records
 
 
-def start(inputs: Path, out: Path, *more: object) -> "subprocess.Popen[bytes]":
+def start(inputs: Path, out: Path, *more: object, command: str = "batch") -> "subprocess.Popen[bytes]":
     """Start a run that waits for its reader: some ten records after those that were read it cannot print more.
 
     So it is still in work when a test stops it, however slow the test is. (Only Linux can make a pipe so small.)
     """
-    command = [sys.executable, "-m", "turnfold", "batch", inputs, "-o", out, *OPTIONS, "--json", *more]
+    line = [sys.executable, "-m", "turnfold", command, inputs, "-o", out, *OPTIONS, "--json", *more]
     return subprocess.Popen(
-        [str(part) for part in command], bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096
+        [str(part) for part in line], bufsize=0, stdout=subprocess.PIPE, stderr=subprocess.PIPE, pipesize=4096
     )
 
 
@@ -279,6 +279,20 @@ def test_a_signal_that_stops_it_keeps_what_is_done(run, inputs, undisturbed, tmp
     assert contents(tmp_path) == undisturbed[0]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_stops_compact_leaves_no_part_of_a_file(inputs, tmp_path, number):
+    out = tmp_path / "many.jsonl"
+    process = start(inputs / "many.jsonl", out, command="compact")
+    assert read_lines(process, 20) == 20
+    assert [path.suffix for path in tmp_path.iterdir()] == [".part"]
+    process.send_signal(number)
+    _, err = process.communicate()
+    assert process.returncode == 128 + number, err.decode()
+    assert b"Traceback" not in err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_too_many_failures_stop_it(run, tmp_path):
     source, out = tmp_path / "in.jsonl", tmp_path / "out"
     source.write_bytes(b"{\n" * 50 + json.dumps(openai_chat(1)).encode() + b"\n")
@@ -364,6 +378,29 @@ def test_a_dry_run_writes_nothing(run, inputs, tmp_path):
     assert ran.status == 1
     assert "nothing was written" in ran.out
     assert not (tmp_path / "out").exists()
+
+
+def test_a_dry_run_counts_the_documents_of_the_run(run, tmp_path):
+    log = Path(__file__).parents[1] / "containers" / "samples" / "inspect.json"
+    dry = run("batch", log, "--dry-run", *OPTIONS)
+    done = run("batch", log, "-o", tmp_path, *OPTIONS)
+    told = [re.search(r"\d+ documents of \d+ files", ran.out) for ran in (dry, done)]
+    assert [found and found[0] for found in told] == ["1 documents of 1 files"] * 2
+
+
+def test_a_full_disk_is_told_as_that_when_a_journal_is_opened(run, inputs, tmp_path, monkeypatch):
+    class Full(sqlite3.Connection):
+        def executescript(self, script):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+
+    usual = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **options: usual(*given, factory=Full, **options))
+    ran = run("batch", inputs, "-o", tmp_path, *OPTIONS)
+    assert ran.status == 2
+    assert "cannot be used as a journal: database or disk is full" in ran.err
+    assert "--restart" not in ran.err
 
 
 @pytest.mark.parametrize(

@@ -155,8 +155,10 @@ def test_texts_that_are_none_are_refused() -> None:
     for wrong in ("ab", 7, {"a"}):
         with pytest.raises(TypeError, match="a list or a tuple"):
             _core.count_many(wrong, "o200k_base")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="put one text into a list"):
+        turnfold.count_many("ab")
     with pytest.raises(TypeError, match="not a str"):
-        _core.count_many(["a", 7], "o200k_base")  # type: ignore[list-item]
+        turnfold.count_many(["a", 7])  # type: ignore[list-item]
     with pytest.raises(turnfold.errors.ArgumentError, match="as many speakers"):
         _core.Shown(["a"], b"", [], [])
 

@@ -64,5 +64,7 @@ def test_a_registered_name_is_used_wherever_a_model_is_named() -> None:
 def test_what_cannot_be_registered_is_refused() -> None:
     with pytest.raises(UnknownEncodingError, match="no_such_encoding"):
         turnfold.register_model("x", "no_such_encoding")
+    with pytest.raises(ArgumentError, match="name"):
+        turnfold.register_model("", "o200k_base")
     with pytest.raises(ArgumentError, match="sure"):
         turnfold.register_model("x", "o200k_base", label="sure")  # type: ignore[arg-type]

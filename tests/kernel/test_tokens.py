@@ -1,6 +1,7 @@
 """Counts are tiktoken's, for any text that a Python string can hold."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import tiktoken
@@ -128,6 +129,13 @@ def test_an_unknown_encoding_is_named() -> None:
 def test_a_negative_number_of_tokens_is_refused(call: Callable[[], object]) -> None:
     with pytest.raises(ArgumentError, match="-1"):
         call()
+
+
+@pytest.mark.parametrize("wrong", [None, 2.0, "2"])
+def test_a_number_of_tokens_that_is_no_int_is_refused(wrong: Any) -> None:
+    for call in (turnfold.count_up_to, turnfold.fits, turnfold.truncate):
+        with pytest.raises(TypeError, match="a number of tokens is an int"):
+            call("x", wrong)
 
 
 def test_a_token_that_no_encoding_has_is_refused() -> None:

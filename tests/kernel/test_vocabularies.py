@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import unicodedata
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -237,6 +238,16 @@ def test_threads_agree() -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: turnfold.count_many(texts, name), range(8)))
     assert found == [expected] * 8
+
+
+def test_each_number_of_unicode_is_a_digit() -> None:
+    tokenizer = trained("digits", nfc=False, ignore_merges=False)
+    turnfold.register_vocabulary("test of numbers", tokenizer.to_str().encode())
+    newer = [*range(0x11DDF, 0x11DEB), *range(0x16FF3, 0x16FF8)]
+    known = [code for code in range(0x20, 0x110000) if unicodedata.category(chr(code)) in {"Nd", "Nl", "No"}]
+    for code in (*known, *newer):
+        text = f"a{chr(code) * 2}b"
+        assert _core.encode(text, "test of numbers") == tokenizer.encode(text, add_special_tokens=False).ids, hex(code)
 
 
 @pytest.mark.parametrize("unit", ["a", " ", "\n", "日", "ab", "9", "'", "\u0301"])

@@ -150,7 +150,8 @@ class Journal:
     the journal, which the operating system lets go of when the process ends, however it ends.
 
     Raises `JournalError` for a file that is no journal, which is left as it is, for a journal of another version, and
-    for that of a run with other options. All methods may be called from any thread.
+    for that of a run with other options. All methods may be called from any thread. A new journal
+    can be read by its owner alone, as it holds summaries and replies.
     """
 
     def __init__(self, path: str | os.PathLike[str], run_digest: str | None = None) -> None:
@@ -160,8 +161,11 @@ class Journal:
         self._owner = f"{os.getpid()}-{os.urandom(4).hex()}"
         self._owned: BinaryIO | None = None
         try:
+            if not path.exists():
+                # SQLite would let the umask decide who reads the summaries.
+                os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
             self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=60)
-        except sqlite3.Error as error:
+        except (OSError, sqlite3.Error) as error:
             raise JournalError(f"{path} cannot be opened as a journal: {error}") from error
         try:
             self._prepare(run_digest)
