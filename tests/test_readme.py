@@ -10,6 +10,7 @@ import re
 import shlex
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -130,6 +131,13 @@ def test_depth_is_that_of_the_reader():
     depth = re.search(r"MAX_DEPTH: usize = (\d+)", source)
     assert depth is not None
     assert f"nests at most {depth[1]} deep" in README.read_text(encoding="utf-8")
+
+
+def test_extras_are_those_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    expected = set(project["optional-dependencies"]) - {"dev", "bench", "quality", "llm"}
+    named = [name for row in table("| extra |") for name in re.findall(r"\w+", row)]
+    assert sorted(named) == sorted(expected)
 
 
 def test_skip_reasons_are_those_of_the_planner():

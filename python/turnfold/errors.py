@@ -1,6 +1,6 @@
-"""Everything that turnfold raises: one class a code, under `TurnfoldError`.
+"""The errors that turnfold raises: one class a code, under `TurnfoldError`.
 
-Each docstring says what happened and what to do.
+Each docstring says what happened and what to do. An argument of a wrong type raises a `TypeError`, as Python's own do.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ the server failed (5xx); `unreachable`: no connection, or one that broke; `rejec
 
 
 class TurnfoldError(Exception):
-    """The root of the family: catch it to catch everything that turnfold raises on purpose.
+    """The root of the family: catch it to catch all of them.
 
     `code` is stable and names the class; `text` is one sentence for a person.
     """

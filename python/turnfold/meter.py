@@ -46,7 +46,7 @@ def estimate(text: str, encoding: str = DEFAULT_ENCODING) -> TokenCount:
 def bounds(text: str, encoding: str = DEFAULT_ENCODING) -> TokenCount:
     """Bound the count of `text` from above and below without merging: `lo <= count(text) <= hi` for any text.
 
-    In encodings that ship `hi` is some three times the count of prose and code, 1.4 times that of logs, and `lo` nine
+    In encodings that ship `hi` is two to three times the count of prose and code, 1.4 times that of logs, and `lo` nine
     tenths of it (`docs/metering.md` has a table and the speed); in a registered one both come from the length alone.
     `n` is a guess, a sixteenth of the way up. The source is "bounds", or "exact" where the two meet. Linear; other
     threads run meanwhile. Raises an `UnknownEncodingError` for an encoding that is not there.

@@ -12,7 +12,7 @@ from turnfold.model.policy import OnRequest, Policy
 
 SUMMARY = "carry out the plans of 'turnfold plan', offline"
 USAGE = """\
-turnfold apply PATH... --plan FILE -o OUT [--format NAME | --container NAME] [--json]"""
+turnfold apply PATH... --plan FILE -o OUT [--format NAME | --container NAME] [--column NAME] [--json]"""
 DETAILS = f"""\
 FILE holds the lines that 'turnfold plan' printed. Each transcript is known by its bytes: one that has changed since, or
 that FILE does not name, fails with plan_mismatch and is not written; one with a reason instead of a plan is written

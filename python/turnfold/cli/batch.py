@@ -42,7 +42,7 @@ turnfold batch PATH... -o OUT [--resume | --restart] [--journal FILE] [--concurr
                       [--requests-per-minute N] [--tokens-per-minute N] [--price IN,OUT] [--max-cost M]
                       [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
                       [--set NAME=VALUE]... [--now] [--encoding NAME | --model NAME]
-                      [--format NAME | --container NAME] [--json]
+                      [--format NAME | --container NAME] [--column NAME] [--json]
 turnfold batch PATH... --dry-run [...]"""
 DETAILS = f"""\
 Does what 'turnfold compact' does, to as many transcripts at once as --concurrency says, and keeps a journal:
@@ -316,5 +316,5 @@ def _dry_run(options: argparse.Namespace, policy: Policy) -> int:
     totals, cost = dry_run(options, policy, files, missing)
     for line in (*lines_of(totals), *cost.lines(options.price, by_rule=options.summarizer is None)):
         write_text(line)
-    write_text("  nothing was written, and no tokens after are more than that")
+    write_text("  nothing was written; tokens after compaction are upper limits")
     return FOUND if totals.failed else OK

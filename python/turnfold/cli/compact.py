@@ -23,7 +23,7 @@ SUMMARY = "compact each transcript, offline, and write it to OUT"
 USAGE = """\
 turnfold compact PATH... -o OUT [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
                         [--set NAME=VALUE]... [--now] [--encoding NAME | --model NAME]
-                        [--format NAME | --container NAME] [--json]"""
+                        [--format NAME | --container NAME] [--column NAME] [--json]"""
 DETAILS = f"""\
 Old messages are replaced by one summary that is made by rule; nothing is sent anywhere. The result is scanned and
 counted again before it is written. A transcript that is under the limit, or cannot be made smaller and valid, is

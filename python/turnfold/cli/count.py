@@ -14,7 +14,7 @@ from turnfold.transcript import Transcript
 SUMMARY = "count the tokens of each transcript"
 USAGE = """\
 turnfold count PATH... [--encoding NAME | --model NAME] [--mode exact|bounds|estimate] [--by-message]
-               [--format NAME | --container NAME] [--json]"""
+               [--format NAME | --container NAME] [--column NAME] [--json]"""
 DETAILS = f"""\
 Counts the whole request: text, tool calls and results, system text, tool definitions and what the provider wraps
 around them. `n` is the best single number and `lo` <= `n` <= `hi`; `source` is exact only where the model's own

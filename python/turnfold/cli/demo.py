@@ -14,7 +14,9 @@ from turnfold.cli.outputs import make_room, plan_targets
 from turnfold.meter import count
 
 SUMMARY = "compact the bundled samples and print a table"
-USAGE = "turnfold demo [FOLDER] [-o OUT] [--limit-tokens N] [--window-tokens N] [--keep-messages K] [--preset NAME]"
+USAGE = """\
+turnfold demo [FOLDER] [-o OUT] [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
+                     [--set NAME=VALUE]... [--now]"""
 LIMIT_TOKENS = 8_000
 DETAILS = f"""\
 Compacts every transcript of FOLDER (default: samples, of a checkout of the project) down to {LIMIT_TOKENS:,} tokens,

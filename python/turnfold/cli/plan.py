@@ -24,7 +24,7 @@ SUMMARY = "say what a compaction would do, as JSON"
 USAGE = """\
 turnfold plan PATH... [--preset NAME] [--limit-tokens N] [--window-tokens N] [--keep-messages K]
                      [--set NAME=VALUE]... [--now] [--encoding NAME | --model NAME]
-                     [--format NAME | --container NAME] [--json]
+                     [--format NAME | --container NAME] [--column NAME] [--json]
 turnfold plan --diff A B"""
 DETAILS = f"""\
 One line of JSON a transcript, in any case: its plan, or the reason why there is none. A plan says what becomes of each

@@ -16,7 +16,7 @@ from turnfold.model.prefix import Difference, PrefixReport
 from turnfold.transcript import Transcript
 
 SUMMARY = "compare two requests as a prompt cache does"
-USAGE = "turnfold prefix A B [--format NAME | --container NAME] [--json]"
+USAGE = "turnfold prefix A B [--format NAME | --container NAME] [--column NAME] [--json]"
 DETAILS = f"""\
 Compares request B with the earlier request A from the start, in the order in which the provider renders them (tools,
 system, messages), and says how much is the same to the byte and where the first difference is. Where A and B hold

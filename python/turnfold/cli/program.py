@@ -15,8 +15,9 @@ from turnfold.errors import ArgumentError, TurnfoldError, UnknownEncodingError
 
 _ABOUT = "Meter and compact the transcripts of LLM agents, offline."
 _DETAILS = """\
-exit status: 0 done; 1 something was found (scan: an error; split: no cut; repair, compact, demo: a transcript failed);
-2 a path could not be read, or the command line is wrong. `turnfold COMMAND --help` has the rest."""
+exit status: 0 done; 1 something was found (scan: an error; split: no cut; plan --diff: a difference; repair, compact,
+batch, apply, demo: a transcript failed); 2 a path could not be read, or the command line is wrong. `turnfold COMMAND
+--help` has the rest."""
 
 
 class _Command(NamedTuple):

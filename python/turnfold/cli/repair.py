@@ -21,7 +21,7 @@ from turnfold.transcript import Transcript
 SUMMARY = "mend what a scan finds in each transcript and write it to OUT"
 USAGE = """\
 turnfold repair PATH... -o OUT [--unanswered synthesize|drop] [--pending ID]...
-                       [--format NAME | --container NAME] [--json]"""
+                       [--format NAME | --container NAME] [--column NAME] [--json]"""
 DETAILS = f"""\
 Results without a call, and all but the first of a call, go; results in the wrong place are moved; calls that nobody
 answered get a result that says so, or go; ids are given and made distinct; reasoning that lost its answer, blank text

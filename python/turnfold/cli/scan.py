@@ -16,8 +16,8 @@ from turnfold.presets.rules import BY_NAME
 
 SUMMARY = "check each transcript against its provider's rules"
 USAGE = """\
-turnfold scan PATH... [--format NAME | --container NAME] [--rules NAME] [--severity CODE=SEVERITY]...
-                     [--json]"""
+turnfold scan PATH... [--format NAME | --container NAME] [--column NAME] [--rules NAME]
+                     [--severity CODE=SEVERITY]... [--json]"""
 DETAILS = f"""\
 Pairs every tool call with its result and checks the rules of the transcript's wire format. A finding has a stable
 code, the provider rule behind it, its place, and what a provider would answer. Errors are refused by the provider;

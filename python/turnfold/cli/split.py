@@ -14,7 +14,7 @@ from turnfold.transcript import Transcript
 SUMMARY = "list the legal cuts of each transcript and choose one"
 USAGE = """\
 turnfold split PATH... [--keep-messages K | --keep-turns T | --keep-tokens N | --at I]
-                      [--format NAME | --container NAME] [--json]"""
+                      [--format NAME | --container NAME] [--column NAME] [--json]"""
 DETAILS = f"""\
 A cut at I puts messages before I into the part to summarise and keeps I and all after it. It is legal when no tool
 call is parted from its result and nothing that belongs together is torn. With one of the four options a cut is

@@ -52,7 +52,8 @@ class Skip(msgspec.Struct, frozen=True, tag="skip"):
     - `under_trigger`: the policy's trigger did not fire;
     - `nothing_to_compact`: all is kept by the policy, or what could go is a summary already;
     - `no_legal_split`: no cut between the instructions and the tail leaves a valid transcript;
-    - `budget_below_floor`: the instructions and the unanswered user messages alone count more than the target;
+    - `budget_below_floor`: the instructions with the unanswered user messages, or with the head that stays, alone count
+      more than the target;
     - `no_reduction`: the result would not be smaller;
     - `misses_target`: the smallest result that the policy allows would still count more than the target;
     - `server_history`: the request continues a history that only the server holds, which no cut here shortens;

@@ -32,8 +32,8 @@ class OpenAICompatible(Hosted["AsyncOpenAI"]):
     """Asks `model` at `base_url` (OpenAI's own where it is None) for a chat completion.
 
     `api_key` and `base_url` are read from `OPENAI_API_KEY` and `OPENAI_BASE_URL` where they are None, by the package
-    itself. A server without keys wants any text. `window_tokens` is how much the model takes: what is live is
-    refused before it is sent. `timeout_seconds` is for one request, `tries` how many a chain may make for a summary.
+    itself. A server without keys wants any text. `window_tokens` is how much the model takes: what is longer
+    is refused before it is sent. `timeout_seconds` is for one request, `tries` how many a chain may make for a summary.
     `reasoning_tokens` is what the model may spend on thinking, on top of the summary's cap. A model that takes no
     temperature is not sent one where `sends_temperature` is false. `extra_body` are further fields of the request.
     `redact` is applied to every text of the conversation before it is sent, `render` makes the prompt of it: a base
