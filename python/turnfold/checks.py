@@ -317,7 +317,8 @@ def compare_prefix(
 ) -> PrefixReport:
     """Compare two requests in the order in which the provider renders them: tools, system, messages.
 
-    O(shared bytes); `tokens` are those of the part that both share from the start.
+    `tokens` are those of the part that both share from the start. Raises an `UnknownEncodingError` for an encoding that
+    is not there. O(shared bytes).
     """
     earlier, later = kernel_of(before), kernel_of(after)
     shared = _core.compare_prefix(earlier, later, encoding, model)

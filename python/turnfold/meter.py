@@ -66,12 +66,18 @@ def fits(text: str, limit_tokens: int, encoding: str = DEFAULT_ENCODING) -> bool
 
 
 def count_many(texts: Iterable[str], encoding: str = DEFAULT_ENCODING) -> list[int]:
-    """Count each text. Enters the kernel once, which is worth it for many short ones."""
+    """Count each text. Enters the kernel once, which is worth it for many short ones.
+
+    Raises an `UnknownEncodingError` for an encoding that is not there. Linear; other threads run meanwhile.
+    """
     return _core.count_many(_listed(texts), encoding)
 
 
 def count_up_to(text: str, limit_tokens: int, encoding: str = DEFAULT_ENCODING) -> int | None:
-    """Count `text`, or return None as soon as it is over `limit_tokens`: a long text costs no more than the limit."""
+    """Count `text`, or return None as soon as it is over `limit_tokens`: a long text costs no more than the limit.
+
+    Raises an `ArgumentError` for a negative limit, an `UnknownEncodingError` for an encoding that is not there.
+    """
     return _core.count_up_to(text, encoding, _checked(limit_tokens))
 
 

@@ -92,7 +92,7 @@ class Transcript:
         return cls(_core.Transcript.from_json(encode_all(objects), format), objects)
 
     def append(self, message: Message | bytes | bytearray | memoryview) -> Self:
-        """Return a transcript with one message more. Everything before is shared, counts included."""
+        """Return a transcript with one message more, or raise a `ReadError`. All before is shared, counts included."""
         if isinstance(message, Mapping):
             return type(self)(self.kernel.append(encode(message, len(self))), [*self._known(), message])
         if not isinstance(message, bytes | bytearray | memoryview):
@@ -128,7 +128,7 @@ class Transcript:
         return type(self)(kernel, [None if index is None else self._objects[index] for index in kept])
 
     def rewrite(self, message_index: int, texts: Texts) -> bytes:
-        """Return the JSON of one message with the texts of some blocks replaced, by block index."""
+        """Return the JSON of one message with the texts of some blocks replaced, by block index. O(its bytes)."""
         return self._edit(self.kernel.rewrite, [(message_index, texts)])[0]
 
     def edited(self, edits: Sequence[tuple[int, Texts]]) -> Self:
@@ -154,7 +154,7 @@ class Transcript:
         return self.kernel.without_blocks(self._index(message_index), gone)
 
     def text_message(self, role: str, text: str) -> bytes:
-        """Return the JSON of a new message in this transcript's format, in `role` or the nearest it allows."""
+        """Return the JSON of a new message in this transcript's format, in `role` or the nearest it allows. O(text)."""
         return self.kernel.text_message(role, text)
 
     def to_json(self) -> bytes:
@@ -270,7 +270,7 @@ class Transcript:
         return self._fingerprint
 
     def blocks(self, message_index: int) -> tuple[Block, ...]:
-        """Return the blocks of one message."""
+        """Return the blocks of one message. An index that is not there is an `ArgumentError`, here and below."""
         return tuple(Block(*fields) for fields in self.kernel.blocks(self._index(message_index)))
 
     def said(self, messages: Iterable[int]) -> list[str]:
@@ -400,7 +400,7 @@ class Transcript:
         return self.kernel.fits(min(limit_tokens, sys.maxsize), encoding, model, self._span(start, stop))
 
     def block_tokens(self, message_index: int, *, encoding: str | None = None, model: str | None = None) -> list[int]:
-        """Count the text of each block of one message."""
+        """Count the text of each block of one message in an encoding, whatever the provider's is. O(its bytes)."""
         return self.kernel.block_tokens(self.encoding(encoding, model), self._index(message_index))
 
     def edited_tokens(

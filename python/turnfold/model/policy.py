@@ -195,6 +195,8 @@ class Policy(msgspec.Struct, frozen=True):
 
     `thinking_policy` says what becomes of reasoning in kept messages when what stood before it has changed. None takes
     it out (`strip`) for models that refuse it after other words, and leaves it (`keep`) for all others.
+
+    Raises an `ArgumentError` for a negative target, a share outside of 0..1, and `AskProvider` beside another step.
     """
 
     trigger: Trigger

@@ -51,7 +51,8 @@ _LONGEST_VALUE = 160
 def register_extractor(tool: str, extractor: Extractor) -> None:
     """Let `extractor` describe calls of the tool with this name; the same name again replaces what was there.
 
-    Names are compared by their last part, without case, `_` and `-`: `mcp__box__read_file` and `ReadFile` are one.
+    Names are compared by their last part, without case, `_` and `-`: `mcp__box__read_file` and `ReadFile` are one. For
+    the whole process; an extractor is called for each call of the tool in what goes, so it should be fast.
     """
     _REGISTERED[_plain(tool)] = extractor
 
