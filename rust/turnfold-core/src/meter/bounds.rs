@@ -193,9 +193,10 @@ impl Transcript {
     /// Counts of messages, as counts of what was asked for.
     fn finished(&self, asked: &Asked<'_>, sum: Between) -> Between {
         let model = self.counted_for(asked.model);
+        let whole = asked.range.is_none();
         let finish = |count| {
-            let sent = self.sent(count, asked.encoding, &model, asked.range.is_none());
-            self.labelled(sent, asked.label)
+            let sent = self.sent(count, asked.encoding, &model, whole);
+            self.labelled(sent, asked.label, whole.then_some(&model))
         };
         Between {
             low: finish(sum.low),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::bounds::Asked;
-use super::envelope::{Beside, Call, Envelope};
+use super::envelope::{self, Beside, Call, Envelope};
 use super::models::ModelLabel;
 use super::{Counts, MessageCounts, TokenCount};
 use crate::formats::{Section, WireFormat};
@@ -89,13 +89,14 @@ impl Transcript {
         }
     }
 
-    /// A count as that of a model of this label, unless the format's own intervals allow for what it says.
-    pub(super) fn labelled(&self, count: TokenCount, label: ModelLabel) -> TokenCount {
-        if self.format.envelope().spans_vocabularies() {
-            count
-        } else {
-            count.under(label)
+    /// A count as that of a model of this label, unless the format's own intervals allow for what it says: of a whole
+    /// request to `model`, with room for the template of a host that is not the format's own vendor.
+    pub(super) fn labelled(&self, count: TokenCount, label: ModelLabel, model: Option<&str>) -> TokenCount {
+        if self.format.envelope().spans_vocabularies() || label == ModelLabel::Exact {
+            return count;
         }
+        let read = count.under(label);
+        model.map_or(read, |model| read + envelope::template_of_host(self, model))
     }
 
     /// The name of the model that is counted for: the one asked for, or the one that the body names.
@@ -113,7 +114,8 @@ impl Transcript {
         model: Option<&str>,
         range: Option<Range<usize>>,
     ) -> TokenCount {
-        self.labelled(self.tokens_by(encoding, &self.counted_for(model), range), label)
+        let (model, whole) = (self.counted_for(model), range.is_none());
+        self.labelled(self.tokens_by(encoding, &model, range), label, whole.then_some(&model))
     }
 
     /// Whether [`Transcript::tokens_for`] of the same would look at no text, and be done in less than a microsecond.
@@ -147,7 +149,9 @@ impl Transcript {
         let mut each = Vec::with_capacity(self.len());
         for segment in &self.segments {
             let counts = segment.counts(self.format, asked.encoding);
-            each.extend((0..segment.len()).map(|k| self.labelled(reading.of(counts.range(k..k + 1)), asked.label)));
+            each.extend(
+                (0..segment.len()).map(|k| self.labelled(reading.of(counts.range(k..k + 1)), asked.label, None)),
+            );
         }
         each
     }
@@ -167,7 +171,7 @@ impl Transcript {
         let edited = Arc::new(texts::rewritten(self, edits)?);
         let counts = edited.counts_apart(self.format, asked.encoding);
         let found =
-            (0..edits.len()).map(|index| self.labelled(reading.of(counts.range(index..index + 1)), asked.label));
+            (0..edits.len()).map(|index| self.labelled(reading.of(counts.range(index..index + 1)), asked.label, None));
         let found = found.collect();
         let counted = edits
             .iter()

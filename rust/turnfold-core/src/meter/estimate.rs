@@ -34,11 +34,12 @@ impl Transcript {
             found.tokens
         };
         let sum = self.messages_by(range, |range| self.estimated_messages(range, encoding, &count));
-        let sum = self.sent(sum, encoding, &self.counted_for(model), whole);
+        let model = self.counted_for(model);
+        let sum = self.sent(sum, encoding, &model, whole);
         let interval = estimated_interval(texts.get(), bytes.get());
         let (lo, hi) = (interval.tokens - interval.lo, interval.hi - interval.tokens);
         let sum = TokenCount::estimate(sum.n, sum.lo.saturating_sub(lo), sum.hi.saturating_add(hi));
-        self.labelled(sum, label)
+        self.labelled(sum, label, whole.then_some(&model))
     }
 
     fn estimated_messages(&self, range: Range<usize>, encoding: Encoding, count: &dyn Fn(&str) -> u64) -> TokenCount {

@@ -102,7 +102,7 @@ impl TokenCount {
     ///
     /// `Estimate` widens text by as much as [`envelope::anthropic_messages`] does; `Assumed` by less, since most open
     /// vocabularies stay close to `o200k_base` (kimi-k2, mistral-medium and muse-spark in the recordings). What a host
-    /// of open models adds by a template of its own is not in it: some render a tool as 250 tokens.
+    /// adds by a template of its own is not in it ([`envelope::template_of_host`]).
     #[must_use]
     pub fn under(self, label: models::ModelLabel) -> Self {
         let share = |tokens: u64, percent: u64| tokens.saturating_mul(percent) / 100;

@@ -380,14 +380,53 @@ fn an_interval_for_a_foreign_vocabulary_is_widened_once() {
     let foreign = read(r#"{"system":"s","messages":[{"role":"user","content":"Hi"}]}"#);
     let exact = chat.tokens(O200K, None);
     assert_eq!(chat.tokens_for(O200K, ModelLabel::Exact, None, None), exact);
+    let all = Some(0..1);
     assert_eq!(
-        chat.tokens_for(O200K, ModelLabel::Estimate, None, None),
-        exact.under(ModelLabel::Estimate)
+        chat.tokens_for(O200K, ModelLabel::Estimate, None, all.clone()),
+        chat.tokens(O200K, all).under(ModelLabel::Estimate)
     );
     assert_eq!(
         foreign.tokens_for(O200K, ModelLabel::Estimate, None, None),
         foreign.tokens(O200K, None)
     );
+}
+
+#[test]
+fn a_host_may_add_its_own_template() {
+    for format in ["messages", "input"] {
+        let body = |tools: &str| {
+            let message = r#"[{"role":"user","content":"Fetch the file."}]"#;
+            read(&format!(
+                r#"{{"model":"qwen-3-coder-480b","{format}":{message}{tools}}}"#
+            ))
+        };
+        let function = r#""name":"fetch","parameters":{"type":"object"}"#;
+        let tools = match format {
+            "input" => format!(r#","tools":[{{"type":"function",{function}}}]"#),
+            _ => format!(r#","tools":[{{"type":"function","function":{{{function}}}}}]"#),
+        };
+        for label in [ModelLabel::Assumed, ModelLabel::Estimate] {
+            for (tools, words) in [("", 60), (tools.as_str(), 900)] {
+                let request = body(tools);
+                let own = request.tokens(O200K, None);
+                let asked = Asked {
+                    encoding: O200K,
+                    label,
+                    model: None,
+                    range: None,
+                };
+                let found = [
+                    request.tokens_for(O200K, label, None, None),
+                    request.bounded_tokens(&asked),
+                    request.estimated_tokens(O200K, label, None, None),
+                ];
+                for count in found {
+                    assert!(count.hi >= own.n + words, "{format} {label:?} {count:?}");
+                    assert!(count.lo <= own.n, "{format} {label:?} {count:?}");
+                }
+            }
+        }
+    }
 }
 
 proptest! {

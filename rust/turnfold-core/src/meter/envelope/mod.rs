@@ -11,6 +11,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::TokenCount;
 use super::count::{Counted, count_text, exactly};
+use super::models;
 use crate::formats::Section;
 use crate::json::{Document, Unescaping, Value};
 use crate::transcript::{Block, Message, Span, TextForm, TextSpan, Transcript};
@@ -119,6 +120,26 @@ fn json_tokens(span: Span, source: &[u8], encoding: Encoding) -> u64 {
 /// Whether the value of `tools` lists any.
 fn holds_items(tools: &[u8]) -> bool {
     Document::parse(tools).is_ok_and(|document| document.root().items().next().is_some())
+}
+
+/// Whether a request sends tools. Remembered.
+fn holds_tools(transcript: &Transcript) -> bool {
+    let head = transcript.head();
+    let find = || {
+        let tools = head.tools.map(|tools| tools.of(head.source.bytes()));
+        tools.is_some_and(holds_items)
+    };
+    head.counts.holds_tools(find)
+}
+
+/// What the template of somebody else's model adds to a request in `OpenAI`'s formats: words of its own, and a prompt for
+/// tools. Recorded beyond what `OpenAI`'s own models read of one tool: 250 tokens (Qwen 3 Coder at Cerebras), 660 (Llama 4
+/// at Groq), up to 900 (Nova, see [`bedrock_converse`]).
+pub(super) fn template_of_host(transcript: &Transcript, model: &str) -> TokenCount {
+    if models::is_openai_reasoning(model) {
+        return TokenCount::ZERO;
+    }
+    TokenCount::estimate(0, 0, if holds_tools(transcript) { 1_000 } else { 100 })
 }
 
 /// The texts of the instructions that stand beside the messages.

@@ -16,7 +16,7 @@ use turnfold_tokens::{Encoding, Tokenizer};
 
 use super::openai_calls::{self, SINGLE};
 use super::openai_tools::{Functions, schema_tokens};
-use super::{Beside, Call, Envelope, Reading, holds_items, json_tokens, sealed, share, total};
+use super::{Beside, Call, Envelope, Reading, holds_tools, json_tokens, sealed, share, total};
 use crate::formats::Section;
 use crate::json::{self, Value};
 use crate::meter::TokenCount;
@@ -187,15 +187,6 @@ impl Envelope for OpenAiChatEnvelope {
         }
         sum + outside
     }
-}
-
-fn holds_tools(transcript: &Transcript) -> bool {
-    let head = transcript.head();
-    let find = || {
-        let tools = head.tools.map(|tools| tools.of(head.source.bytes()));
-        tools.is_some_and(holds_items)
-    };
-    head.counts.holds_tools(find)
 }
 
 /// The schema that a reply must keep to.
