@@ -116,6 +116,11 @@ class Locking(SQLiteStore):
         else:
             super()._roll_back(connection)
 
+    def __del__(self) -> None:
+        if hasattr(self, "left"):
+            self.left.close()
+        super().__del__()
+
 
 class NoJournal(Journal):
     """Forgets what is done."""

@@ -66,10 +66,7 @@ class SQLiteStore(BlockingStore):
         return f"SQLiteStore({str(self._path)!r})"
 
     def __del__(self) -> None:
-        # Newer Pythons complain of a connection that nobody closed. After a fork it belongs to the parent.
-        opened = getattr(self, "_open", None)
-        if opened is not None and opened[1][0] == os.getpid():
-            opened[0].close()
+        self._close_own()
 
     @property
     def name(self) -> str:
@@ -131,9 +128,7 @@ class SQLiteStore(BlockingStore):
 
     def _close(self) -> None:
         with self._lock:
-            if self._open is not None:
-                self._open[0].close()
-                self._open = None
+            self._close_own()
 
     @contextmanager
     def _transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
@@ -165,9 +160,17 @@ class SQLiteStore(BlockingStore):
     def _connection(self) -> sqlite3.Connection:
         # A connection does not survive a fork, and writes to a file that was deleted or replaced are lost.
         if self._open is None or self._open[1] != self._identity():
+            self._close_own()
             connection = self._connect()
             self._open = (connection, self._identity())
         return self._open[0]
+
+    def _close_own(self) -> None:
+        # Newer Pythons complain of a connection that nobody closed. After a fork it belongs to the parent.
+        opened = getattr(self, "_open", None)
+        if opened is not None and opened[1][0] == os.getpid():
+            self._open = None
+            opened[0].close()
 
     def _identity(self) -> tuple[int, int]:
         try:
