@@ -269,6 +269,7 @@ UNFIT: list[tuple[str, Change]] = [
     (r"merge 0 does not join", lambda root: root["model"]["merges"].insert(0, ["q", "ÿ"])),
     (r"model\.merges.*a list", lambda root: root["model"].update(merges=None)),
     (r"model\.vocab", lambda root: root["model"].update(vocab=[["a", 0.5]])),
+    (r"model\.vocab", lambda root: root["model"]["vocab"].update(a=True)),
     (r"byte 0xFF has no token", lambda root: root["model"]["vocab"].pop("ÿ")),
     (r"normalizer.*NFKC", lambda root: root.update(normalizer={"type": "NFKC"})),
     (

@@ -30,4 +30,4 @@ class Definition(msgspec.Struct, frozen=True):
 
 def is_id(number: object) -> bool:
     """Whether it can be the id, or rank, of a token."""
-    return isinstance(number, int) and 0 <= number < 1 << 32
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 32

@@ -227,7 +227,9 @@ pub(crate) fn is_openai_reasoning(model: &str) -> bool {
     let lower = model.to_ascii_lowercase();
     spellings(&lower).iter().any(|name| {
         let families = ["o1", "o3", "o4", "gpt-5", "gpt-6"];
-        families.iter().any(|family| is_of(name, family, Members::Versions)) && !name.contains("-chat")
+        families.iter().any(|family| is_of(name, family, Members::Versions))
+            && !name.contains("-chat")
+            && !is_borrowed(name)
     })
 }
 
@@ -341,6 +343,7 @@ mod tests {
             ("openai/o3-mini", true),
             ("gpt-5.2", true),
             ("gpt-5-chat", false),
+            ("somebody/o1-distill-qwen-7b", false),
             ("gpt-4o", false),
         ] {
             assert_eq!(is_openai_reasoning(model), reasons, "{model}");
